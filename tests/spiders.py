@@ -28,7 +28,7 @@ from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, UnchangedPage, signals
 from scrapy_simhash.crawl import requests, validators
-from scrapy_simhash.crawl.dead_ends import CrawlTraps
+from scrapy_simhash.crawl.dead_ends import DeadEnds
 from scrapy_simhash.crawl.requests import OWN_META_KEY
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.report.alarms import Alarm
@@ -353,7 +353,7 @@ class BreaksRules(Links):
     """Let every lesson of rules fail."""
 
     async def start(self) -> AsyncIterator[Request]:
-        CrawlTraps.learn = Learner.learn = None  # type: ignore[assignment,method-assign]
+        DeadEnds._learn_trap = Learner.learn = None  # type: ignore[assignment,method-assign]
         async for request in super().start():
             yield request
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
@@ -22,6 +21,7 @@ from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
 from scrapy_simhash.crawl.parked import ParkedBy
 from scrapy_simhash.crawl.parking import Parking
 from scrapy_simhash.crawl.requests import ask_for_us
+from scrapy_simhash.crawl.run import JobState
 from scrapy_simhash.decision.judge import has_same_text
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import long_hash_of
@@ -39,32 +39,64 @@ MAX_LINKS = 500
 # number, and so on: an endless trap must not cost a share of all its requests.
 EXPLORED_FROM = 16
 
-MAX_UNDER_WAY = 100
 RANDOM_BYTES = 8
 
 _TO_FIRST_NUMBER = re.compile(r"[^/]*//[^/]*/\D*")
 
 
-class CrawlTraps:
-    """Finds traps by the verdicts of a crawl, and parks what they lead to.
+class DeadEnds:
+    """Finds traps and pages that are not there by the verdicts of a crawl, and parks what is below.
 
-    A found trap is logged once, and counted as ``simhash/traps/found``.
+    Each is logged once, and counted.  Whether pages are there, the site is asked, if requests are
+    parked: by a GET request for an address with a random name, which goes through the crawl's
+    scheduler, delays and middlewares as any other; the answer reaches neither spider nor index.
     """
 
-    def __init__(self, crawler: Crawler, traps: Traps, parking: Parking) -> None:
+    def __init__(self, crawler: Crawler, index: Index, parking: Parking) -> None:
         self._crawler = crawler
-        self._traps = traps
+        self._index = index
         self._parking = parking
-
-    def restore(self) -> None:
-        """Take over the traps that have parked requests: the run that found them was killed."""
-        for rule in self._parking.rules():
+        self._state: JobState[tuple[Traps, MissingPages]] = JobState(crawler, "traps")
+        known = self._state.load()
+        # So a run that is killed leaves no state, since that of its start is out of date.
+        self._state.remove()
+        self._traps, self._missing = known or (Traps(), MissingPages())
+        parking.owners |= {"trap": self._traps, "missing": self._missing}
+        if known is not None:
+            self._traps.resume()
+            self._missing.resume()
+            return
+        for rule in parking.rules():  # a run that was killed has found these traps
             if rule.kind == "trap":
                 self._traps.restore(rule.host, rule.drop)
                 self._traps.resume()
 
-    def learn(self, url: str, sight: Sight) -> None:
-        """Learn from a judged page that is no duplicate, since duplicates lead nowhere."""
+    def save(self) -> None:
+        """Leave what is known to the next run."""
+        self._state.save((self._traps, self._missing))
+
+    def learn(
+        self,
+        request: Request,
+        page: Page,
+        decision: Decision,
+        gist: Gist | None,
+        unmet: Callable[[Iterable[str]], list[str]],
+    ) -> bool:
+        """Learn from a judged page; return whether it may have been missing before.
+
+        *unmet* returns those of some addresses that the spider has not met.  Cost: 0.5 us for each
+        link.
+        """
+        may_be_missing = self._missing.held(page.url) is not None
+        links = page.holds.addresses.of("link")
+        new_links = unmet(links)
+        if not decision.is_duplicate:  # duplicates lead nowhere
+            self._learn_trap(page.url, sight_of(page, decision, gist, links, new_links, unmet))
+        self._learn_missing(request, PageText(page, gist), decision, links, new_links)
+        return may_be_missing
+
+    def _learn_trap(self, url: str, sight: Sight) -> None:
         address = Address.of(url)
         pattern = value_pattern(address)
         if (known := self._traps.of(url)) is not None:
@@ -89,12 +121,15 @@ class CrawlTraps:
                 self._parking.release(trap.rule(one))
 
     def consider(self, request: Request) -> None:
-        """Park a request if it leads from a trap into it.  Cost: 20 us, and 50 to park it.
+        """Park a request if its page is missing, or while the site is asked for it; 2 us.
 
-        Other pages lead to a few pages of the trap only, perhaps for a reason.
+        Or if it leads from a trap into it; 20 us, and 50 to park it.  Other pages lead to a few
+        pages of the trap only, perhaps for a reason.
 
         :raises RuledOut: it is parked.
         """
+        if (tree := self._missing.held(request.url)) is not None:
+            self._parking.park(request, ParkedBy(tree.rule, tree.url, long_hash_of(request.url)))
         found = self._traps.of(request.url)
         if found is None or self._is_from_elsewhere(request):
             return
@@ -118,9 +153,52 @@ class CrawlTraps:
         is_told = is_start or Address.of(referer).path not in ("", "/")
         return bool(referer) and is_told and not self._traps.has(referer)
 
+    def _learn_missing(
+        self,
+        request: Request,
+        text: PageText,
+        decision: Decision,
+        links: list[str],
+        unmet: list[str],
+    ) -> None:
+        page = text.page
+        tree = self._missing.tree_of(page.url)
+        if tree is not None and not self._is_alike(text, decision, tree):
+            self._end(tree)
+            tree = None
+        elif tree is None:
+            trees = self._missing.found_on(page.site)
+            tree = next((one for one in trees if self._is_alike(text, decision, one)), None)
+        if tree is None:
+            for linked, key in self._missing.linked(links):
+                self._parking.release(linked.rule, key=key)
+            self._missing.begin(page.site, page.url, unmet, text)
+        elif self._missing.grow(tree, page.url, unmet):
+            self._ask(request, tree)
+
+    def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
+        """Take the answer to a question; there is no *page* if the site says that it has none."""
+        tree = self._missing.asked(number)
+        if tree is None:
+            return
+        if page is None or not self._are_alike(PageText(page, gist), tree.first):
+            self._end(tree)
+            return
+        self._missing.confirm(tree, partial(self._are_alike, tree.first))
+        self._crawler.stats.inc_value("simhash/missing/found")
+        logger.warning(
+            "Pages below %(url)s are not there, though the site answers 200. Further requests are "
+            'parked: see "scrapy simhash rules --parked"',
+            {"url": tree.url},
+            extra={"spider": self._crawler.spider},
+        )
+
     def rows(self) -> list[dict[str, Any]]:
-        """Return the traps as the report shows them, those first that would cost most."""
-        rows: list[dict[str, Any]] = [
+        """Return traps and missing pages as the report shows them.
+
+        The traps come first, and of these those that would cost most.
+        """
+        traps: list[dict[str, Any]] = [
             {
                 "pattern": pattern,
                 "host": trap.host,
@@ -131,7 +209,18 @@ class CrawlTraps:
             for trap in self._traps.all()
             for pattern in trap.closed
         ]
-        return sorted(rows, key=lambda row: (-row["parked"], -row["pages"], row["pattern"]))[:ROWS]
+        traps.sort(key=lambda row: (-row["parked"], -row["pages"], row["pattern"]))
+        missing = [
+            {
+                "pattern": f"{shortened(tree.url)}**",
+                "host": tree.host,
+                "found_after": tree.asked_after,
+                "pages": len(tree.pages) - tree.asked_after,
+                "parked": self._parking.life(tree.rule).get("parked", 0),
+            }
+            for tree in self._missing.missing()[:ROWS]
+        ]
+        return [*traps[:ROWS], *missing]
 
     def _tell(self, trap: Trap) -> None:
         self._crawler.stats.inc_value("simhash/traps/found")
@@ -150,6 +239,46 @@ class CrawlTraps:
             },
             extra={"spider": self._crawler.spider},
         )
+
+    def _are_alike(self, one: PageText, other: PageText) -> bool:
+        """Whether two pages say the same, as far as two pages alone can show it."""
+        template = self._index.learned.repeated_blocks(one.page.section or one.page.site)
+        return one.is_like(other) or has_same_text(
+            one.page, other.page, self._index.parameters, template
+        )
+
+    def _is_alike(self, text: PageText, decision: Decision, tree: Tree) -> bool:
+        """Whether a page says what the pages of a tree say."""
+        if text.is_like(tree.first):
+            return True
+        if decision.is_duplicate:
+            return decision.representative is not None and decision.representative in tree
+        closest = decision.closest
+        return decision.reason == "new_links" and closest is not None and closest.url in tree
+
+    def _ask(self, request: Request, tree: Tree) -> None:
+        stats = self._crawler.stats
+        stats.inc_value("simhash/missing/suspected")
+        if not self._parking.is_on:
+            logger.info(
+                "Pages below %(url)s may not be there, though the site answers 200. Set "
+                'SIMHASH_RULES to "use" to ask it',
+                {"url": tree.url},
+                extra={"spider": self._crawler.spider},
+            )
+            return
+        folder = tree.url.partition("?")[0].rpartition("/")[0]
+        nowhere = f"{folder}/{token_hex(RANDOM_BYTES)}/"
+        number = ask_for_us(self._crawler, request, nowhere)
+        if number is None:
+            return
+        stats.inc_value("simhash/missing/asked")
+        tree.state, tree.question = "asked", number
+
+    def _end(self, tree: Tree) -> None:
+        self._missing.end(tree)
+        if tree.state != "watched":
+            self._parking.release(tree.rule)
 
 
 def sight_of(
@@ -211,130 +340,3 @@ class PageText(NamedTuple):
         for gist in filter(None, (gist_of([unquote(url)]) for url in urls)):
             words -= gist.words
         return not words and numbers <= set(chain(*map(numbers_in, urls)))
-
-
-class CrawlMissing:
-    """Watches for trees of pages that are not there, and asks the site, if requests are parked.
-
-    The question is a GET request for an address with a random name, which goes through the crawl's
-    scheduler, delays and middlewares as any other; the answer reaches neither spider nor index.
-    """
-
-    def __init__(
-        self, crawler: Crawler, index: Index, missing: MissingPages, parking: Parking
-    ) -> None:
-        self._crawler = crawler
-        self._index = index
-        self._missing = missing
-        self._parking = parking
-        self._under_way: OrderedDict[str, Tree] = OrderedDict()
-
-    def learn(
-        self,
-        request: Request,
-        page: Page,
-        decision: Decision,
-        gist: Gist | None,
-        links: list[str],
-        unmet: list[str],
-    ) -> None:
-        """Learn from a judged page with these *links*, of which the spider has not met some.
-
-        Cost: 0.5 us for each link.
-        """
-        text = PageText(page, gist)
-        tree = self._missing.tree_of(page.url)
-        if tree is not None and not self._is_alike(text, decision, tree):
-            self._end(tree)
-            tree = None
-        elif tree is None:
-            trees = self._missing.found_on(page.site)
-            tree = next((one for one in trees if self._is_alike(text, decision, one)), None)
-        if tree is None:
-            for linked, key in self._missing.linked(links):
-                self._parking.release(linked.rule, key=key)
-            self._missing.begin(page.site, page.url, unmet, text)
-        elif self._missing.grow(tree, page.url, unmet):
-            self._ask(request, tree)
-
-    def consider(self, request: Request) -> None:
-        """Park a request if its page is missing, or while the site is asked for it; 2 us.
-
-        :raises RuledOut: it is parked.
-        """
-        if (held := self._missing.held(request.url)) is not None:
-            tree, key = held
-            self._parking.park(request, ParkedBy(tree.rule, tree.url, key))
-
-    def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
-        """Take the answer to a question; there is no *page* if the site says that it has none."""
-        tree = self._under_way.pop(number, None)
-        if tree is None:
-            return
-        if page is None or not self._are_alike(PageText(page, gist), tree.first):
-            self._end(tree)
-            return
-        self._missing.confirm(tree, partial(self._are_alike, tree.first))
-        self._crawler.stats.inc_value("simhash/missing/found")
-        logger.warning(
-            "Pages below %(url)s are not there, though the site answers 200. Further requests are "
-            'parked: see "scrapy simhash rules --parked"',
-            {"url": tree.url},
-            extra={"spider": self._crawler.spider},
-        )
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the trees as the report shows them, beside the traps."""
-        return [
-            {
-                "pattern": f"{shortened(tree.url)}**",
-                "host": tree.host,
-                "found_after": tree.asked_after,
-                "pages": len(tree.pages) - tree.asked_after,
-                "parked": self._parking.life(tree.rule).get("parked", 0),
-            }
-            for tree in self._missing.missing()[:ROWS]
-        ]
-
-    def _are_alike(self, one: PageText, other: PageText) -> bool:
-        """Whether two pages say the same, as far as two pages alone can show it."""
-        template = self._index.learned.repeated_blocks(one.page.section or one.page.site)
-        return one.is_like(other) or has_same_text(
-            one.page, other.page, self._index.parameters, template
-        )
-
-    def _is_alike(self, text: PageText, decision: Decision, tree: Tree) -> bool:
-        """Whether a page says what the pages of a tree say."""
-        if text.is_like(tree.first):
-            return True
-        if decision.is_duplicate:
-            return decision.representative is not None and decision.representative in tree
-        closest = decision.closest
-        return decision.reason == "new_links" and closest is not None and closest.url in tree
-
-    def _ask(self, request: Request, tree: Tree) -> None:
-        stats = self._crawler.stats
-        stats.inc_value("simhash/missing/suspected")
-        if not self._parking.is_on:
-            logger.info(
-                "Pages below %(url)s may not be there, though the site answers 200. Set "
-                'SIMHASH_RULES to "use" to ask it',
-                {"url": tree.url},
-                extra={"spider": self._crawler.spider},
-            )
-            return
-        folder = tree.url.partition("?")[0].rpartition("/")[0]
-        nowhere = f"{folder}/{token_hex(RANDOM_BYTES)}/"
-        number = ask_for_us(self._crawler, request, nowhere)
-        if number is None:
-            return
-        stats.inc_value("simhash/missing/asked")
-        tree.state = "asked"
-        self._under_way[number] = tree
-        if len(self._under_way) > MAX_UNDER_WAY:
-            self._end(self._under_way.popitem(last=False)[1])
-
-    def _end(self, tree: Tree) -> None:
-        self._missing.end(tree)
-        if tree.state != "watched":
-            self._parking.release(tree.rule)

@@ -308,7 +308,7 @@ class SimhashDownloaderMiddleware:
         """Go on without the answer to a request, which may be one of the plug-in's own."""
         self._tell(lambda rules: rules.request_ended(request, None))
         if (number := request.meta.get(OWN_META_KEY)) is not None:
-            self._tell(lambda rules: rules.missing.answered(number, None, None))
+            self._tell(lambda rules: rules.dead_ends.answered(number, None, None))
             raise IgnoreRequest(f"no answer to {request}, which the plug-in sent: {exception}")
         if not isinstance(exception, IgnoreRequest):
             self._note_failed(request)
@@ -474,7 +474,7 @@ class SimhashDownloaderMiddleware:
                 gist = analysis.gist
         first = self._visits.first(number)
         if first is None:
-            self._tell(lambda rules: rules.missing.answered(number, page, gist))
+            self._tell(lambda rules: rules.dead_ends.answered(number, page, gist))
         elif page is not None:
             await self._compare(first, page, response)
 

@@ -13,7 +13,7 @@ import pickle
 import random
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -123,24 +123,19 @@ class UnderWay:
 class Parking:
     """Parks requests, and asks for them again when their rule was wrong, or to look whether it was.
 
-    It parks nothing if there is no *place* for it.  Whether a rule holds is known to the one of
-    *owners* for its kind, or else to the *learner*.
+    It parks nothing if there is no *place* for it.  Whether a rule holds is known to the one of the
+    *owners* for its kind, if there is one, or else to the *learner*.
 
     :raises SettingsError: the file of parked requests cannot be used.
     """
 
     def __init__(
-        self,
-        crawler: Crawler,
-        parts: Parts,
-        learner: Learner,
-        owners: Mapping[Kind, Traps | MissingPages],
-        place: Path | None,
+        self, crawler: Crawler, parts: Parts, learner: Learner, place: Path | None
     ) -> None:
         self.is_on = place is not None
+        self.owners: dict[Kind, Traps | MissingPages] = {}
         self._crawler = crawler
         self._learner = learner
-        self._owners = owners
         self._facts = parts.facts
         self._settings = parts.pipeline.settings
         self._selection = Selection(self._settings)
@@ -326,7 +321,7 @@ class Parking:
         """Take trials from what waits, or all if none can help; send what no rule holds for."""
         waiting: dict[AddressRule, dict[str, int]] = defaultdict(dict)
         for rule, keys in parked.items():
-            for pattern in () if rule.kind in self._owners else keys:
+            for pattern in () if rule.kind in self.owners else keys:
                 stage = self._known(rule).stage(pattern)
                 if stage is None:
                     self.release(rule, pattern)
@@ -351,7 +346,7 @@ class Parking:
         by_site: Counter[str] = Counter()
         covered: dict[AddressRule, int] = {}
         for rule, keys in parked.items():
-            if (owner := self._owners.get(rule.kind)) is not None:
+            if (owner := self.owners.get(rule.kind)) is not None:
                 room = owner.take_audits(rule.drop, min(sum(keys.values()), self._worth))
                 if room is None:
                     self.release(rule)

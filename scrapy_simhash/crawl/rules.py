@@ -17,18 +17,15 @@ from scrapy.http import Request
 from scrapy_simhash.analysis.content import Gist
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import is_inline
-from scrapy_simhash.crawl.dead_ends import CrawlMissing, CrawlTraps, sight_of
+from scrapy_simhash.crawl.dead_ends import DeadEnds
 from scrapy_simhash.crawl.parking import Parking, is_exempt, parking_place
 from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import redirects_in
-from scrapy_simhash.crawl.run import JobState
 from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_of
 from scrapy_simhash.decision.page import NEW_ADDRESSES, Decision, Page
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.savings import Savings
-from scrapy_simhash.url_rules.dead_ends import MissingPages, Traps
 from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
-from scrapy_simhash.url_rules.rule import Kind
 from scrapy_simhash.urls import MAX_URL, Address, section_of
 
 if TYPE_CHECKING:
@@ -54,20 +51,8 @@ class SimhashRulesMiddleware:
         self._index = parts.index
         self._facts = parts.facts
         self._learner = Learner(self._index.learned.rules)
-        self._state: JobState[tuple[Traps, MissingPages]] = JobState(crawler, "traps")
-        known = self._state.load()
-        # So a run that is killed leaves no state, since that of its start is out of date.
-        self._state.remove()
-        traps, missing = self._dead_ends = known or (Traps(), MissingPages())
-        owners: dict[Kind, Traps | MissingPages] = {"trap": traps, "missing": missing}
-        self._parking = Parking(crawler, parts, self._learner, owners, place)
-        self.traps = CrawlTraps(crawler, traps, self._parking)
-        self.missing = CrawlMissing(crawler, self._index, missing, self._parking)
-        if known is None:
-            self.traps.restore()
-        else:
-            traps.resume()
-            missing.resume()
+        self._parking = Parking(crawler, parts, self._learner, place)
+        self.dead_ends = DeadEnds(crawler, self._index, self._parking)
         # Of judged pages: nobody knows whether pages for something else are needless.
         self._purposes = KnownAddresses(ASKED_SLOTS)
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
@@ -102,8 +87,7 @@ class SimhashRulesMiddleware:
             return
         purpose = self._facts.of(request).purpose
         if purpose is None or purpose.hex() in self._purposes:
-            self.missing.consider(request)
-            self.traps.consider(request)
+            self.dead_ends.consider(request)
         self._parking.consider(request)
 
     def page_seen(
@@ -115,17 +99,9 @@ class SimhashRulesMiddleware:
         unmet: Callable[[Iterable[str]], list[str]],
     ) -> bool:
         """Learn where a judged page leads; return whether it may have been missing before."""
-        _, missing = self._dead_ends
-        may_be_missing = missing.held(page.url) is not None
         if (purpose := self._facts.of(request).purpose) is not None:
             self._purposes.add([purpose.hex()])
-        links = page.holds.addresses.of("link")
-        new_links = unmet(links)
-        if not decision.is_duplicate:
-            sight = sight_of(page, decision, gist, links, new_links, unmet)
-            self.traps.learn(page.url, sight)
-        self.missing.learn(request, page, decision, gist, links, new_links)
-        return may_be_missing
+        return self.dead_ends.learn(request, page, decision, gist, unmet)
 
     def page_decided(
         self, request: Request, page: Page, decision: Decision, body_bytes: int
@@ -164,7 +140,7 @@ class SimhashRulesMiddleware:
         # A trap hears of pages alone, and of those by the address that they are at.
         redirects = redirects_in(request.meta)
         if decision.reason == "not_html" or (redirects and decision.is_kept):
-            self.traps.led_to_more(redirects[0] if redirects else request.url)
+            self.dead_ends.led_to_more(redirects[0] if redirects else request.url)
         is_new = decision.stands_for_others and not (decision.is_alias or decision.replaces)
         # Files are not judged, and each may be another one.
         is_new |= decision.reason == "not_html"
@@ -203,12 +179,11 @@ class SimhashRulesMiddleware:
         """Keep what is parked; and what is known of dead ends, unless the crawl *is_done*."""
         self._parking.close()
         if not is_done:
-            self._state.save(self._dead_ends)
+            self.dead_ends.save()
 
     def report_due(self) -> dict[str, list[dict[str, Any]]]:
         """Return what the report shows of the rules, and of the traps and missing pages."""
-        rules = self._savings.rows(self._parking.life)
-        return {"rules": rules, "traps": [*self.traps.rows(), *self.missing.rows()]}
+        return {"rules": self._savings.rows(self._parking.life), "traps": self.dead_ends.rows()}
 
     def _forget(self, url: str, party: str) -> None:
         """Forget that a page was kept, and ask for what was parked for it."""

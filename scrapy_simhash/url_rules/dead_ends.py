@@ -365,7 +365,7 @@ class Tree:
     """Pages of a host that all say the same; *first* is what is known of the first one, at *url*.
 
     *pages* are the hashes of the addresses of all pages, *found* those of the addresses that were
-    found on these pages only.
+    found on these pages only.  *question* is the number of what this run has asked the site.
     """
 
     host: str
@@ -374,6 +374,7 @@ class Tree:
     pages: set[int]
     found: set[int] = field(default_factory=set)
     state: State = "watched"
+    question: str = ""
     asked_after: int = 0
     audited: int = 0
 
@@ -399,10 +400,14 @@ class MissingPages:
         """Return the tree that has the only pages on which an address was found; 1 us."""
         return self._of.get(long_hash_of(url)) if self._of else None
 
-    def held(self, url: str) -> tuple[Tree, int] | None:
-        """Return the tree of an address whose page may be missing, and its hash; 1 us."""
+    def held(self, url: str) -> Tree | None:
+        """Return the tree of an address whose page may be missing; 1 us."""
         tree = self.tree_of(url)
-        return None if tree is None or tree.state == "watched" else (tree, long_hash_of(url))
+        return None if tree is None or tree.state == "watched" else tree
+
+    def asked(self, question: str) -> Tree | None:
+        """Return the tree for which a question was asked, unless a page has ended it."""
+        return next((one for one in self._trees.values() if one.question == question), None)
 
     def found_on(self, host: str) -> list[Tree]:
         """Return the trees of a host that are more than watched; O(trees)."""
@@ -455,7 +460,7 @@ class MissingPages:
         """Note that a run begins that gets no answer to what an earlier one has asked."""
         for tree in self._trees.values():
             if tree.state == "asked":
-                tree.state = "watched"
+                tree.state, tree.question = "watched", ""
                 self._asked.pop((tree.host, tree.url.count("/")), None)
 
     def missing(self) -> list[Tree]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.dead_ends import MAX_FOUND, MAX_TREES, MissingPages
 from tests.command_line import simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
@@ -36,10 +37,11 @@ def test_the_site_is_asked_once_for_pages_below_that_say_the_same() -> None:
     assert missing.held(f"{ROOT}b/") is None, "the site was not asked yet"
     assert missing.grow(tree, f"{ROOT}a/", [f"{ROOT}a/a/"])
     assert not missing.grow(tree, f"{ROOT}b/", [])
-    tree.state = "asked"
-    assert missing.held(f"{ROOT}a/a/") is not None
+    tree.state, tree.question = "asked", "7"
+    assert missing.held(f"{ROOT}a/a/") is missing.asked("7") is tree
     missing.end(tree)
     assert missing.held(f"{ROOT}a/a/") is None
+    assert missing.asked("7") is None, "a page has answered"
     missing.begin(HOST, f"http://{HOST}/new/", [f"http://{HOST}/new/a/"], "sorry")
     again = missing.tree_of(f"http://{HOST}/new/a/")
     assert again is not None
@@ -86,7 +88,8 @@ def test_what_another_page_leads_to_is_in_no_tree() -> None:
     tree_of(missing).state = "missing"
     held = missing.held(f"{ROOT}a/")
     assert held is not None
-    assert missing.linked([f"{ROOT}a/", "http://elsewhere.example/"]) == [held]
+    linked = [(held, long_hash_of(f"{ROOT}a/"))]
+    assert missing.linked([f"{ROOT}a/", "http://elsewhere.example/"]) == linked
     assert missing.held(f"{ROOT}a/") is None
     assert missing.held(f"{ROOT}b/") is not None
 
@@ -271,7 +274,7 @@ def test_a_question_without_an_answer_is_asked_again_by_the_next_run() -> None:
     missing.begin(HOST, ROOT, [f"{ROOT}a/", f"{ROOT}b/"], "sorry")
     tree = tree_of(missing)
     assert missing.grow(tree, f"{ROOT}a/", [])
-    tree.state = "asked"
+    tree.state, tree.question = "asked", "7"
     missing.resume()
-    assert missing.held(f"{ROOT}b/") is None
+    assert missing.held(f"{ROOT}b/") is missing.asked("7") is None
     assert missing.grow(tree, f"{ROOT}b/", [])

@@ -11,6 +11,7 @@ import pytest
 from scrapy import Request
 
 from scrapy_simhash import RuledOut
+from scrapy_simhash.crawl.dead_ends import PageText
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.url_rules.dead_ends import BUDGET
 from tests.command_line import simhash_json
@@ -257,22 +258,22 @@ def test_days_to_which_other_pages_lead_are_sent(site: Site, crawl: CrawlFixture
 def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
     """Days lie below their month, as pages that are not there do below the one that led to them."""
     with rules_in_use(tmp_path, "http://site.example/") as (rules, sent):
-        rules.traps._traps.restore("site.example", "site.example/day/N/N")
+        rules.dead_ends._traps.restore("site.example", "site.example/day/N/N")
         month, day, later = (
             page(name, i) for i, name in enumerate(["day/5", "day/5/31", "day/6/1"])
         )
         request = Request(month.url)
-        rules.missing.learn(request, month, UNIQUE, None, [day.url], [day.url])
+        rules.dead_ends._learn_missing(request, PageText(month, None), UNIQUE, [day.url], [day.url])
         with pytest.raises(RuledOut):
             rules.process_request(Request(day.url))
-        rules.missing.learn(request, later, UNIQUE, None, [day.url], [])
+        rules.dead_ends._learn_missing(request, PageText(later, None), UNIQUE, [day.url], [])
         assert not sent
 
 
 def test_a_trap_keeps_no_request_that_carries_what_none_of_its_pages_had(tmp_path: Path) -> None:
     """An item that was begun in a listing, say; a section that all days carry is no such thing."""
     with rules_in_use(tmp_path, "http://site.example/") as (rules, sent):
-        rules.traps._traps.restore("site.example", "site.example/day/N")
+        rules.dead_ends._traps.restore("site.example", "site.example/day/N")
 
         def ask(day: int, carried: str) -> Request:
             return Request(f"http://site.example/day/{day}", cb_kwargs={"of": carried})
