@@ -113,10 +113,8 @@ class UnderWay:
 
     def end(self, target: Target) -> set[int]:
         """Note that a request has its verdict, or will get none; return what waits for it."""
-        if target not in self._of:
-            return set()
-        key, waiting = self._of.pop(target)
-        del self._first[key]
+        key, waiting = self._of.pop(target, (0, set()))
+        self._first.pop(key, None)
         return waiting
 
 
@@ -139,7 +137,6 @@ class Parking:
         self._facts = parts.facts
         self._settings = parts.pipeline.settings
         self._selection = Selection(self._settings)
-        self._worth = self._settings.rules_audit
         try:
             self._store = ParkedRequests(place)
         except (sqlite3.Error, OSError) as exc:
@@ -343,11 +340,12 @@ class Parking:
 
         Of a rule, one request for each key; what was looked at before counts.
         """
+        worth = self._settings.rules_audit
         by_site: Counter[str] = Counter()
         covered: dict[AddressRule, int] = {}
         for rule, keys in parked.items():
             if (owner := self.owners.get(rule.kind)) is not None:
-                room = owner.take_audits(rule.drop, min(sum(keys.values()), self._worth))
+                room = owner.take_audits(rule.drop, min(sum(keys.values()), worth))
                 if room is None:
                     self.release(rule)
                 else:
@@ -355,10 +353,10 @@ class Parking:
                 continue
             covered[rule] = sum(keys.values()) + self._looked_at[rule]
             by_site[site_of_host(rule.host)] += covered[rule]
-        each = LOOKS if self._worth else 0
+        each = LOOKS if worth else 0
         for rule, of_rule in covered.items():
             of_site = by_site[site_of_host(rule.host)]
-            share = ceil(sample_size(of_site, self._worth) * of_rule / max(1, of_site))
+            share = ceil(sample_size(of_site, worth) * of_rule / max(1, of_site))
             lacking = max(0, share - self._looked_at[rule])
             self._look(rule, Sample([*parked[rule]], lacking, each))
 
@@ -447,5 +445,4 @@ def parking_place(crawler: Crawler, settings: SimhashSettings) -> Path | None:
             logger.warning(message, {"error": exc})
             return None
     remove_old(folder)
-    started = strftime("%Y-%m-%dT%H-%M-%S", gmtime())
-    return folder / f"{started}-{os.getpid()}.sqlite"
+    return folder / strftime(f"%Y-%m-%dT%H-%M-%S-{os.getpid()}.sqlite", gmtime())

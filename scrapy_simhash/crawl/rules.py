@@ -156,9 +156,8 @@ class SimhashRulesMiddleware:
 
     def noise_learned(self, url: str) -> None:
         """Forget the failures whose cause is known now: something that changes by itself."""
-        self._learner.clear_doubtful(url)
         cuts = self._index.learned.noises.of(section_of(url)).cuts
-        self._learner.note_changing(url, cuts.parameters)
+        self._learner.note_noise(url, cuts.parameters)
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
         """Forget that a page was kept if it is a wall, even if walls are dropped."""

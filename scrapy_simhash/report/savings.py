@@ -90,29 +90,24 @@ class Savings:
 
         *life* says what else is known of a rule.
         """
-        found = [
-            (self._of(one), one)
-            for one in self._book.all()
-            if one.learned is not None or one.is_promising
-        ]
+        known = (one for one in self._book.all() if one.learned is not None or one.is_promising)
+        found = [(self._of(one), one) for one in known]
         found.sort(key=lambda pair: (-pair[0].duplicates, -pair[1].keys))
-        rows = []
-        for saved, one in found[:ROWS]:
-            acts = one.acts()
-            rows.append(
-                {
-                    **row_of(one),
-                    "templates": acts[:NAMED_PATTERNS],
-                    "templates_in_all": len(acts),
-                    "duplicates": saved.duplicates,
-                    "body_bytes": saved.body_bytes,
-                    "lost": saved.lost,
-                    "wrong_about": saved.wrong_about,
-                    "needless": sum(saved.places[name] for name in acts),
-                    **life(one.rule),
-                }
-            )
-        return rows
+        return [
+            {
+                **row_of(one),
+                "templates": acts[:NAMED_PATTERNS],
+                "templates_in_all": len(acts),
+                "duplicates": saved.duplicates,
+                "body_bytes": saved.body_bytes,
+                "lost": saved.lost,
+                "wrong_about": saved.wrong_about,
+                "needless": sum(saved.places[name] for name in acts),
+                **life(one.rule),
+            }
+            for saved, one in found[:ROWS]
+            for acts in [one.acts()]
+        ]
 
     def _of(self, one: Hypothesis) -> Saved:
         return self._saved.setdefault(one.rule, Saved())

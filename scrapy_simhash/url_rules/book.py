@@ -31,8 +31,7 @@ MAX_RULE = 200
 # Trials of a site that are stored together; one that fails is stored without delay.
 TRIALS_AT_ONCE = 20
 # A rule that was not tried for so long starts anew: sites change.
-FORGET_DAYS = 90
-_SECONDS_A_DAY = 86_400
+FORGET_SECONDS = 90 * 86_400
 
 _FORMAT = 1
 
@@ -143,7 +142,7 @@ class SiteRules:
             site.tried = int(state["tried"])
             for one in state["rules"][:MAX_RULES]:
                 hypothesis = Hypothesis.from_json(one)
-                if now - hypothesis.seen <= FORGET_DAYS * _SECONDS_A_DAY:
+                if now - hypothesis.seen <= FORGET_SECONDS:
                     site.hypotheses[hypothesis.rule] = hypothesis
         except (KeyError, TypeError, RecursionError, OverflowError) as exc:
             raise ValueError(f"no rules for addresses: {exc}") from exc

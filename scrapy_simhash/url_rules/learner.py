@@ -81,7 +81,8 @@ class Sighting(NamedTuple):
     @classmethod
     def of(cls, content: int, address: int, is_kept: bool, is_tried: bool = False) -> Sighting:
         """Return a sighting from hashes of any length."""
-        return cls(_content_of(content), address % (1 << _ADDRESS_BITS), is_kept, is_tried)
+        content, address = content % (1 << _CONTENT_BITS), address % (1 << _ADDRESS_BITS)
+        return cls(content, address, is_kept, is_tried)
 
     def is_at(self, address: int) -> bool:
         """Whether it was seen at an address, which is a hash of any length."""
@@ -134,11 +135,6 @@ class Sightings:
         return (key >> _SALT_BITS & self._starts) + (full if known is None else line.index(known))
 
 
-def _content_of(page: int) -> int:
-    """Return what stands for the content of a kept page, from a hash of its address."""
-    return page % (1 << _CONTENT_BITS)
-
-
 class RuleMatch(NamedTuple):
     """A rule that acts in the folder pattern of an address, and how sure it is there.
 
@@ -185,14 +181,13 @@ def _match_of(rules: list[RuleMatch], whole: int, content: int | None = None) ->
     It is that of the rule on trial, or else of the rule most in doubt; of the last rule, if none
     was ever wrong.  Then most requests belong to one rule, and one audit is enough for them.
     """
-    match = max(reversed(rules), key=_doubt)
+    match = max(
+        reversed(rules),
+        key=lambda one: (one.stage == "waiting", one.hypothesis.failures and one.hypothesis.doubt),
+    )
     own = match.hypothesis
     others = {one.hypothesis.rule: one.pattern for one in rules if one.hypothesis != own}
     return match._replace(key=whole ^ own.salt, content=content, others=tuple(others.items()))
-
-
-def _doubt(one: RuleMatch) -> tuple[bool, float]:
-    return one.stage == "waiting", one.hypothesis.doubt if one.hypothesis.failures else 0
 
 
 class PageForRules(NamedTuple):
@@ -215,24 +210,17 @@ class PageForRules(NamedTuple):
         return self.url == self.kept_url
 
 
-class Suspended(NamedTuple):
-    """A rule that is refuted in a folder pattern where it was not before, and the page pattern."""
-
-    hypothesis: Hypothesis
-    pattern: str
-    page: str
-
-
 class Lesson(NamedTuple):
     """What a page taught: the rules that it tried, those that it refuted, and those that act now.
 
-    *match* says which rule would have made its download unnecessary, if there is one; *known* says
-    the same, also of a rule on trial.
+    *suspended* are those that are refuted in a folder pattern where they were not before, each with
+    this pattern and the page pattern.  *match* says which rule would have made its download
+    unnecessary, if there is one; *known* says the same, also of a rule on trial.
     """
 
     tried: tuple[Hypothesis, ...] = ()
     refuted: tuple[Hypothesis, ...] = ()
-    suspended: tuple[Suspended, ...] = ()
+    suspended: tuple[tuple[Hypothesis, str, str], ...] = ()
     learned: tuple[Hypothesis, ...] = ()
     match: RuleMatch | None = None
     known: RuleMatch | None = None
@@ -301,8 +289,8 @@ class Learner:
         pattern, stage = one.stage_at(canonical)
         if stage is None and not (seen.is_tried and one.is_right_so_far):
             return None
-        stage = stage or "waiting"
-        return RuleMatch(one, pattern, stage, key ^ one.salt, content, is_tried=seen.is_tried)
+        key ^= one.salt
+        return RuleMatch(one, pattern, stage or "waiting", key, content, is_tried=seen.is_tried)
 
     def _chain(self, address: Address) -> tuple[Address, list[RuleMatch]]:
         """Return what all rules that act on an address make of it, and these rules.
@@ -386,7 +374,7 @@ class Learner:
             tried.append(one)
             if not is_right:
                 refuted.append(one)
-                suspended.extend([Suspended(one, pattern, page_at)] * is_new)
+                suspended.extend([(one, pattern, page_at)] * is_new)
             elif one.learned is not None and not was_learned:
                 learned.append(one)
 
@@ -427,21 +415,20 @@ class Learner:
         """Return the parties for which a page was kept recently, and the empty one."""
         return {"", *(own.party for kept, own in self._recent if kept == url)}
 
-    def note_changing(self, url: str, names: Iterable[str]) -> None:
-        """Note which parameters change by themselves at each visit: no page differs by them."""
+    def note_noise(self, url: str, names: Iterable[str]) -> None:
+        """Forget the doubtful failures on a site, since what changes by itself there is known.
+
+        Parameters with these *names* change at each visit: no page differs by them.
+        """
         host, now = Address.of(url).host, time.time()
         site = self.book.site(host)
+        for hypothesis in site.hypotheses.values():
+            hypothesis.clear_doubtful()
         for name in names:
             one = site.put_on_trial(AddressRule("parameter", host, name[:MAX_NAME], ""), now)
             if one is not None and not one.changes:
                 one.note_changing(now)
                 self._look_back(one)
-
-    def clear_doubtful(self, url: str) -> None:
-        """Forget the doubtful failures on a site, since what changes by itself there is known."""
-        site = self.book.of(Address.of(url).host)
-        for hypothesis in site.hypotheses.values() if site is not None else ():
-            hypothesis.clear_doubtful()
 
     def forget(self, url: str, party: str = "") -> int:
         """Forget that a page was kept: it was taken back, or is a wall.  Return its content."""
@@ -451,13 +438,11 @@ class Learner:
             for hypothesis in self.book.about(own.address.host):
                 key = own.key_of(hypothesis.applied(own.address))
                 self._sightings.remove(key ^ hypothesis.salt)
-        return _content_of(long_hash_of(url))
+        return long_hash_of(url) % (1 << _CONTENT_BITS)
 
     def _look_back(self, hypothesis: Hypothesis) -> None:
         """Note the recent pages under their keys of a new rule; 2 us for each on its host."""
         for _, own in self._recent:
-            if own.address.host != hypothesis.rule.host:  # it applies to none of them
-                continue
             if (canonical := hypothesis.applied(own.address)) is None:
                 continue
             if (seen := self._sightings.get(own.key)) is not None:
@@ -514,10 +499,4 @@ class Learner:
 
 def _is_plain(url: str) -> bool:
     """Whether the key of a URL holds all of it: the URL is not cut, and names no user."""
-    if len(url) > MAX_QUERY:
-        return False
-    if "@" not in url:
-        return True
-    start = url.find("//") + 2
-    end = url.find("/", start)
-    return "@" not in url[start : end if end >= 0 else len(url)]
+    return len(url) <= MAX_QUERY and "@" not in url.partition("//")[2].partition("/")[0]

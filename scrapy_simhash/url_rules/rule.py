@@ -6,7 +6,7 @@ What is done with a path costs O(length of the path): no regular expression here
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from os.path import commonprefix
@@ -100,16 +100,6 @@ def _split(path: str) -> tuple[str, str]:
     return path[: len(path) - len(extension)], extension
 
 
-# What a rule does to a path: its drop and keep follow.
-_OF_PATHS: dict[str, Callable[[str, str, str], str | None]] = {
-    "path": _replaced,
-    "segment": lambda path, drop, keep: _with_any_segment(path, drop),
-    "suffix": lambda path, drop, keep: _without_suffix(path, drop),
-    "path_parameter": lambda path, drop, keep: _without_parameter(path, drop),
-    "trap": lambda path, drop, keep: None,
-    "missing": lambda path, drop, keep: None,
-}
-
 _ADVICE: dict[Kind, str] = {
     "host": "Prefer the host {keep} to {drop}",
     "parameter": "Ignore the parameter{plural} {names} on {host}",
@@ -194,11 +184,20 @@ class AddressRule:
 
     def _place(self, scheme: str, host: str, path: str) -> tuple[str, str, str] | None:
         """Return the scheme, host and path to prefer; None if the rule does not apply to these."""
-        if self.kind == "host":
-            return scheme, self.keep, path
-        if self.kind == "scheme":
-            return (self.keep, host, path) if scheme == self.drop else None
-        preferred = _OF_PATHS[self.kind](path, self.drop, self.keep)
+        preferred = None
+        match self.kind:
+            case "host":
+                return scheme, self.keep, path
+            case "scheme":
+                return (self.keep, host, path) if scheme == self.drop else None
+            case "path":
+                preferred = _replaced(path, self.drop, self.keep)
+            case "segment":
+                preferred = _with_any_segment(path, self.drop)
+            case "suffix":
+                preferred = _without_suffix(path, self.drop)
+            case "path_parameter":
+                preferred = _without_parameter(path, self.drop)
         return None if preferred is None else (scheme, host, preferred)
 
     def __str__(self) -> str:

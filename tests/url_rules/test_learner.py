@@ -61,7 +61,7 @@ class Crawl:
 
 
 def suspended(lesson: Lesson) -> list[tuple[AddressRule, str | None]]:
-    return [(one.hypothesis.rule, one.pattern) for one in lesson.suspended]
+    return [(one.rule, pattern) for one, pattern, _ in lesson.suspended]
 
 
 def learned_in(folder: str) -> Crawl:
@@ -158,7 +158,7 @@ def test_links_that_are_new_and_may_be_noise_suspend_a_rule_in_one_template() ->
     assert {*crawl.of[SID].acts()} == {"/b/*", "/c/*", "/d/*"}
     crawl.learner.fail(SID, "/d/*", True, f"{HOST}/d/lamp")
     assert not crawl.of[SID].acts(), "only two agree"
-    crawl.learner.clear_doubtful(url)
+    crawl.learner.note_noise(url, ())
     assert {*crawl.of[SID].acts()} == {"/vN/*", "/b/*", "/c/*"}
 
 
@@ -281,10 +281,10 @@ def test_a_failure_that_was_noise_is_forgotten_when_that_is_known() -> None:
     later = Crawl()
     later.book.restore("a.com", stored(crawl))
     assert later.of[SID].failures == 0, "others do not share the doubt"
-    crawl.learner.clear_doubtful(url)
+    crawl.learner.note_noise(url, ())
     assert crawl.matches("/a/p1?sid=7")
     assert crawl.page("/a/p1?sid=3", "another").refuted
-    crawl.learner.clear_doubtful(url)
+    crawl.learner.note_noise(url, ())
     assert not crawl.matches("/a/p2?sid=7"), "this one was beyond doubt"
 
 
