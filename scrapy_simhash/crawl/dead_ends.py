@@ -20,15 +20,17 @@ from scrapy.http import Request
 from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
 from scrapy_simhash.crawl.parked import ParkedBy
 from scrapy_simhash.crawl.parking import Parking
+from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.crawl.run import JobState
+from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.decision.judge import has_same_text
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import long_hash_of
-from scrapy_simhash.index.base import Index
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.report.document import ROWS
 from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
+from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
 
 logger = logging.getLogger(__name__)
@@ -52,10 +54,13 @@ class DeadEnds:
     scheduler, delays and middlewares as any other; the answer reaches neither spider nor index.
     """
 
-    def __init__(self, crawler: Crawler, index: Index, parking: Parking) -> None:
+    def __init__(self, crawler: Crawler, parts: Parts, parking: Parking) -> None:
         self._crawler = crawler
-        self._index = index
+        self._index = parts.index
+        self._facts = parts.facts
         self._parking = parking
+        # Of judged pages: nobody knows whether pages for something else are needless.
+        self._purposes = KnownAddresses(ASKED_SLOTS)
         self._state: JobState[tuple[Traps, MissingPages]] = JobState(crawler, "traps")
         known = self._state.load()
         # So a run that is killed leaves no state, since that of its start is out of date.
@@ -68,7 +73,7 @@ class DeadEnds:
             return
         for rule in parking.rules():  # a run that was killed has found these traps
             if rule.kind == "trap":
-                self._traps.restore(rule.host, rule.drop)
+                self._traps.restore(rule.drop)
                 self._traps.resume()
 
     def save(self) -> None:
@@ -89,6 +94,8 @@ class DeadEnds:
         link.
         """
         may_be_missing = self._missing.held(page.url) is not None
+        if (purpose := self._facts.of(request).purpose) is not None:
+            self._purposes.add([purpose.hex()])
         links = page.holds.addresses.of("link")
         new_links = unmet(links)
         if not decision.is_duplicate:  # duplicates lead nowhere
@@ -97,12 +104,11 @@ class DeadEnds:
         return may_be_missing
 
     def _learn_trap(self, url: str, sight: Sight) -> None:
-        address = Address.of(url)
-        pattern = value_pattern(address)
+        pattern = value_pattern(Address.of(url))
         if (known := self._traps.of(url)) is not None:
             known[0].met[pattern] += 1
             self._crawler.stats.inc_value("simhash/traps/pages")
-        found, ended = self._traps.take(address.host, pattern, sight)
+        found, ended = self._traps.take(pattern, sight)
         if found is not None:
             self._tell(found)
         self._note_ended(ended, url)
@@ -124,10 +130,14 @@ class DeadEnds:
         """Park a request if its page is missing, or while the site is asked for it; 2 us.
 
         Or if it leads from a trap into it; 20 us, and 50 to park it.  Other pages lead to a few
-        pages of the trap only, perhaps for a reason.
+        pages of the trap only, perhaps for a reason.  A request for what no judged page was asked
+        for is sent.
 
         :raises RuledOut: it is parked.
         """
+        purpose = self._facts.of(request).purpose
+        if purpose is not None and purpose.hex() not in self._purposes:
+            return
         if (tree := self._missing.held(request.url)) is not None:
             self._parking.park(request, ParkedBy(tree.rule, tree.url, long_hash_of(request.url)))
         found = self._traps.of(request.url)
@@ -178,8 +188,7 @@ class DeadEnds:
 
     def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
         """Take the answer to a question; there is no *page* if the site says that it has none."""
-        tree = self._missing.asked(number)
-        if tree is None:
+        if (tree := self._missing.asked(number)) is None:
             return
         if page is None or not self._are_alike(PageText(page, gist), tree.first):
             self._end(tree)
@@ -198,29 +207,26 @@ class DeadEnds:
 
         The traps come first, and of these those that would cost most.
         """
-        traps: list[dict[str, Any]] = [
-            {
-                "pattern": pattern,
-                "host": trap.host,
-                "found_after": trap.pages,
-                "pages": trap.met[pattern],
-                "parked": self._parking.life(trap.rule(pattern)).get("parked", 0),
-            }
+        rows = [
+            self._row(trap.rule(pattern), pattern, trap.pages, trap.met[pattern])
             for trap in self._traps.all()
             for pattern in trap.closed
         ]
-        traps.sort(key=lambda row: (-row["parked"], -row["pages"], row["pattern"]))
-        missing = [
-            {
-                "pattern": f"{shortened(tree.url)}**",
-                "host": tree.host,
-                "found_after": tree.asked_after,
-                "pages": len(tree.pages) - tree.asked_after,
-                "parked": self._parking.life(tree.rule).get("parked", 0),
-            }
-            for tree in self._missing.missing()[:ROWS]
-        ]
-        return [*traps[:ROWS], *missing]
+        rows.sort(key=lambda row: (-row["parked"], -row["pages"], row["pattern"]))
+        del rows[ROWS:]
+        for tree in self._missing.missing()[:ROWS]:
+            after, pattern = tree.asked_after, f"{shortened(tree.url)}**"
+            rows.append(self._row(tree.rule, pattern, after, len(tree.pages) - after))
+        return rows
+
+    def _row(self, rule: AddressRule, pattern: str, after: int, pages: int) -> dict[str, Any]:
+        return {
+            "pattern": pattern,
+            "host": rule.host,
+            "found_after": after,
+            "pages": pages,
+            "parked": self._parking.life(rule).get("parked", 0),
+        }
 
     def _tell(self, trap: Trap) -> None:
         self._crawler.stats.inc_value("simhash/traps/found")
@@ -257,8 +263,7 @@ class DeadEnds:
         return decision.reason == "new_links" and closest is not None and closest.url in tree
 
     def _ask(self, request: Request, tree: Tree) -> None:
-        stats = self._crawler.stats
-        stats.inc_value("simhash/missing/suspected")
+        self._crawler.stats.inc_value("simhash/missing/suspected")
         if not self._parking.is_on:
             logger.info(
                 "Pages below %(url)s may not be there, though the site answers 200. Set "
@@ -272,7 +277,7 @@ class DeadEnds:
         number = ask_for_us(self._crawler, request, nowhere)
         if number is None:
             return
-        stats.inc_value("simhash/missing/asked")
+        self._crawler.stats.inc_value("simhash/missing/asked")
         tree.state, tree.question = "asked", number
 
     def _end(self, tree: Tree) -> None:
@@ -297,11 +302,9 @@ def sight_of(
     held = page.holds
     if not held.is_whole or decision.reason == "new_media" or (gist is None and not known_text):
         return Sight(has_more=True)
-    media = held.addresses.of("media")
-    if len(links) > MAX_LINKS or unmet(media):
+    if len(links) > MAX_LINKS or unmet(held.addresses.of("media")):
         return Sight(has_more=True)
-    mentioned = held.addresses.of("data")
-    new = dict.fromkeys([*new_links, *unmet(mentioned)])
+    new = dict.fromkeys([*new_links, *unmet(held.addresses.of("data"))])
     leads = tuple(value_pattern(Address.of(link)) for link in new if link != page.url)
     if known_text or gist is None:
         return Sight(known_text=True, leads=leads)

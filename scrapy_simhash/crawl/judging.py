@@ -438,7 +438,7 @@ class SimhashDownloaderMiddleware:
         self._request_variants.note(request, decision)
         seen = request, page, decision, analysis.gist, self._reach.unmet
         # If it may be a page that is missing, a second visit would teach nothing.
-        if not self._tell(lambda rules: rules.page_seen(*seen)):
+        if not self._tell(lambda rules: rules.dead_ends.learn(*seen)):
             self._visits.consider(request, response, page, decision)
         action = self._policy.action(request, response, decision)
         leads_on = action == "pass" and self._facts.leads_on(request)

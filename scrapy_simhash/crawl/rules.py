@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,10 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Request
 
-from scrapy_simhash.analysis.content import Gist
 from scrapy_simhash.crawl import signals
 from scrapy_simhash.crawl.choices import is_inline
 from scrapy_simhash.crawl.dead_ends import DeadEnds
 from scrapy_simhash.crawl.parking import Parking, is_exempt, parking_place
-from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
 from scrapy_simhash.crawl.requests import redirects_in
 from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_of
 from scrapy_simhash.decision.page import NEW_ADDRESSES, Decision, Page
@@ -52,9 +49,7 @@ class SimhashRulesMiddleware:
         self._facts = parts.facts
         self._learner = Learner(self._index.learned.rules)
         self._parking = Parking(crawler, parts, self._learner, place)
-        self.dead_ends = DeadEnds(crawler, self._index, self._parking)
-        # Of judged pages: nobody knows whether pages for something else are needless.
-        self._purposes = KnownAddresses(ASKED_SLOTS)
+        self.dead_ends = DeadEnds(crawler, parts, self._parking)
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
         self._savings = Savings(self._index.learned.rules)
@@ -85,23 +80,8 @@ class SimhashRulesMiddleware:
         """
         if is_inline(request) or not self._parking.takes(request):  # who waits inline gets the page
             return
-        purpose = self._facts.of(request).purpose
-        if purpose is None or purpose.hex() in self._purposes:
-            self.dead_ends.consider(request)
+        self.dead_ends.consider(request)
         self._parking.consider(request)
-
-    def page_seen(
-        self,
-        request: Request,
-        page: Page,
-        decision: Decision,
-        gist: Gist | None,
-        unmet: Callable[[Iterable[str]], list[str]],
-    ) -> bool:
-        """Learn where a judged page leads; return whether it may have been missing before."""
-        if (purpose := self._facts.of(request).purpose) is not None:
-            self._purposes.add([purpose.hex()])
-        return self.dead_ends.learn(request, page, decision, gist, unmet)
 
     def page_decided(
         self, request: Request, page: Page, decision: Decision, body_bytes: int
@@ -113,8 +93,7 @@ class SimhashRulesMiddleware:
             for name, count in saved.items():
                 self._crawler.stats.inc_value(name, count)
         self._tell(lesson)
-        site = self._index.learned.rules.take_due(Address.of(page.url).host)
-        if site is not None:
+        if site := self._index.learned.rules.take_due(Address.of(page.url).host):
             task = asyncio.ensure_future(self._store(site))
             self._storing.add(task)
             task.add_done_callback(self._storing.discard)

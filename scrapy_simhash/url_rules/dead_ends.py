@@ -140,9 +140,8 @@ class _Streak:
         Of the first page, single addresses do not count: all pages of its kind may have these.
         """
         leads = Counter(sight.leads)
-        if self.pages:
-            return leads
-        return Counter({pattern: number for pattern, number in leads.items() if number > 1})
+        several = {pattern: number for pattern, number in leads.items() if number > 1}
+        return leads if self.pages else Counter(several)
 
     @property
     def says_something(self) -> bool:
@@ -187,7 +186,6 @@ class Trap:
     requests the spider made, pages it met, and requests were audited at the end.
     """
 
-    host: str
     patterns: set[str]
     closed: set[str]
     pages: int
@@ -197,7 +195,7 @@ class Trap:
 
     def rule(self, pattern: str) -> AddressRule:
         """Return the rule by which requests for a pattern are parked."""
-        return AddressRule("trap", self.host, pattern, "")
+        return AddressRule("trap", pattern.partition("/")[0], pattern, "")
 
 
 class Traps:
@@ -220,7 +218,7 @@ class Traps:
         """Whether a page is of a trap, or of a kind to which one leads; 10 us."""
         return value_pattern(Address.of(url)) in self._of
 
-    def take(self, host: str, pattern: str, sight: Sight) -> tuple[Trap | None, list[Trap]]:
+    def take(self, pattern: str, sight: Sight) -> tuple[Trap | None, list[Trap]]:
         """Take a page of a pattern; return the trap that it closes, and those that it ends.
 
         Cost: O(words of the page), and O(patterns of a trap).
@@ -232,7 +230,7 @@ class Traps:
             self._streak(lead).finder = pattern
         trap = self._of.get(pattern)
         if trap is None:
-            return self._found_from(host, pattern), []
+            return self._found_from(pattern), []
         self._join(trap, streak.leads)
         led_to = self._streaks_of(streak.leads).values()
         if len(trap.patterns) > MAX_PATTERNS or any(one.says_something for one in led_to):
@@ -241,9 +239,9 @@ class Traps:
             trap.closed.add(pattern)
         return None, []
 
-    def restore(self, host: str, pattern: str) -> None:
+    def restore(self, pattern: str) -> None:
         """Take a pattern for that of a trap, which an earlier run has found."""
-        self._of[pattern] = Trap(host, {pattern}, {pattern}, 0)
+        self._of[pattern] = Trap({pattern}, {pattern}, 0)
 
     def resume(self) -> None:
         """Note that a run begins that does not know which addresses the pages of others had."""
@@ -293,21 +291,20 @@ class Traps:
 
     def _streaks_of(self, patterns: Iterable[str]) -> dict[str, _Streak]:
         """Return the streaks of those patterns that are watched."""
-        found = ((one, self._streaks.get(one)) for one in patterns)
-        return {one: streak for one, streak in found if streak is not None}
+        return {one: self._streaks[one] for one in patterns if one in self._streaks}
 
-    def _found_from(self, host: str, pattern: str) -> Trap | None:
+    def _found_from(self, pattern: str) -> Trap | None:
         """Return the trap that a pattern is in, or one that led to it."""
         for _ in range(MOST_FINDERS):
             streak = self._streaks.get(pattern)
             if streak is None:
                 return None
-            if (trap := self._found(host, pattern)) is not None:
+            if (trap := self._found(pattern)) is not None:
                 return trap
             pattern = streak.finder
         return None
 
-    def _found(self, host: str, pattern: str) -> Trap | None:
+    def _found(self, pattern: str) -> Trap | None:
         """Return the trap that a pattern is in, with the patterns that it leads to."""
         if not self._streaks[pattern].found or len(self._of) > MAX_TRAPPED:
             return None
@@ -325,7 +322,7 @@ class Traps:
         ):
             return None
         closed = {name for name, one in streaks.items() if one.is_proven}
-        trap = Trap(host, set(), closed, pages)
+        trap = Trap(set(), closed, pages)
         self._join(trap, patterns)
         return trap
 
@@ -421,10 +418,9 @@ class MissingPages:
         if len(tree.pages) < MAX_FOUND:
             tree.pages.add(long_hash_of(url))
         self._find(tree, url, links, url.count("/"))
-        if tree.state != "watched" or len(tree.pages) < LEAST_OF_TREE:
-            return False
         question = tree.host, tree.url.count("/")
-        if question in self._asked:
+        are_enough = len(tree.pages) >= LEAST_OF_TREE
+        if tree.state != "watched" or not are_enough or question in self._asked:
             return False
         tree.asked_after = len(tree.pages)
         self._asked[question] = None

@@ -258,7 +258,7 @@ def test_days_to_which_other_pages_lead_are_sent(site: Site, crawl: CrawlFixture
 def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
     """Days lie below their month, as pages that are not there do below the one that led to them."""
     with rules_in_use(tmp_path, "http://site.example/") as (rules, sent):
-        rules.dead_ends._traps.restore("site.example", "site.example/day/N/N")
+        rules.dead_ends._traps.restore("site.example/day/N/N")
         month, day, later = (
             page(name, i) for i, name in enumerate(["day/5", "day/5/31", "day/6/1"])
         )
@@ -273,13 +273,13 @@ def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
 def test_a_trap_keeps_no_request_that_carries_what_none_of_its_pages_had(tmp_path: Path) -> None:
     """An item that was begun in a listing, say; a section that all days carry is no such thing."""
     with rules_in_use(tmp_path, "http://site.example/") as (rules, sent):
-        rules.dead_ends._traps.restore("site.example", "site.example/day/N")
+        rules.dead_ends._traps.restore("site.example/day/N")
 
         def ask(day: int, carried: str) -> Request:
             return Request(f"http://site.example/day/{day}", cb_kwargs={"of": carried})
 
         rules.process_request(ask(1, "item"))
-        rules.page_seen(ask(1, "item"), page("day/1", 1), exact("day/0"), None, list)
+        rules.dead_ends.learn(ask(1, "item"), page("day/1", 1), exact("day/0"), None, list)
         rules.process_request(ask(2, "other item"))
         with pytest.raises(RuledOut):
             rules.process_request(ask(2, "item"))

@@ -37,7 +37,7 @@ def walk(traps: Traps, pages: int, pattern: str = DAY) -> Trap | None:
     """Days of which each leads to the next; return the trap that they are found to be."""
     found = None
     for number in range(pages):
-        found = traps.take(HOST, pattern, day(number, pattern))[0] or found
+        found = traps.take(pattern, day(number, pattern))[0] or found
     return found
 
 
@@ -72,22 +72,22 @@ def test_an_endless_row_of_pages_that_say_nothing_new_is_a_trap() -> None:
 def test_other_streaks_of_pages_are_none(sight: object) -> None:
     traps = Traps()
     for number in range(200):
-        assert traps.take(HOST, DAY, sight(number))[0] is None  # type: ignore[operator]
+        assert traps.take(DAY, sight(number))[0] is None  # type: ignore[operator]
 
 
 def test_pages_of_a_known_text_that_lead_on_are_a_trap() -> None:
     traps = Traps()
     known = Sight(known_text=True, leads=(DAY,))
-    assert any(traps.take(HOST, DAY, known)[0] for _ in range(BUDGET))
+    assert any(traps.take(DAY, known)[0] for _ in range(BUDGET))
 
 
 def test_months_and_days_that_lead_to_each_other_are_one_trap() -> None:
     traps = Traps()
     found = None
     for month in range(3):
-        found = traps.take(HOST, MONTH, day(month, MONTH, MONTH, *[DAY] * 30))[0] or found
+        found = traps.take(MONTH, day(month, MONTH, MONTH, *[DAY] * 30))[0] or found
         for number in range(30):
-            found = traps.take(HOST, DAY, day(number))[0] or found
+            found = traps.take(DAY, day(number))[0] or found
     assert found is not None
     assert found.patterns == found.closed == {DAY, MONTH}
 
@@ -96,9 +96,9 @@ def test_days_that_lead_to_events_are_none() -> None:
     traps = Traps()
     for number in range(200):
         leads = (DAY, EVENT) if number % 10 == 5 else (DAY,)
-        assert traps.take(HOST, DAY, day(number, *leads))[0] is None or number < 40
+        assert traps.take(DAY, day(number, *leads))[0] is None or number < 40
         if number % 10 == 5:
-            traps.take(HOST, EVENT, article(number))
+            traps.take(EVENT, article(number))
     assert not trapped(traps, "/day/900")
 
 
@@ -107,15 +107,15 @@ def test_days_with_something_in_a_budget_are_none_however_many_months_there_are(
     traps = Traps()
     for number in range(1_000):
         if number % 30 == 0:
-            assert traps.take(HOST, MONTH, day(number, MONTH, *[DAY] * 30))[0] is None
+            assert traps.take(MONTH, day(number, MONTH, *[DAY] * 30))[0] is None
         sight = article(number) if number % every == 0 else day(number)
-        assert traps.take(HOST, DAY, sight)[0] is None
+        assert traps.take(DAY, sight)[0] is None
 
 
 def test_the_first_page_that_says_something_ends_the_trap() -> None:
     traps = Traps()
     walk(traps, BUDGET)
-    (ended,) = traps.take(HOST, DAY, article(1, DAY))[1]
+    (ended,) = traps.take(DAY, article(1, DAY))[1]
     assert ended.closed == {DAY}
     assert not trapped(traps, "/day/900")
     assert walk(traps, 2 * BUDGET - 2) is None, "it needs twice as many pages now"
@@ -125,19 +125,19 @@ def test_the_first_page_that_says_something_ends_the_trap() -> None:
 def test_a_trap_ends_when_what_it_leads_to_says_something() -> None:
     traps = Traps()
     for number in range(BUDGET):
-        traps.take(HOST, DAY, day(number, DAY, *([EVENT] if number == 20 else [])))
+        traps.take(DAY, day(number, DAY, *([EVENT] if number == 20 else [])))
     assert trapped(traps, "/day/900")
     assert not trapped(traps, "/event/1"), "what it leads to is not known yet"
-    traps.take(HOST, EVENT, article(1))
-    assert traps.take(HOST, EVENT, article(2))[1]
+    traps.take(EVENT, article(1))
+    assert traps.take(EVENT, article(2))[1]
     assert not trapped(traps, "/day/900")
 
 
 def test_a_trap_that_leads_to_pages_of_which_few_were_seen_ends_at_last() -> None:
     traps = Traps()
     for number in range(BUDGET):
-        traps.take(HOST, DAY, day(number, DAY, *([EVENT] if number == 20 else [])))
-    traps.take(HOST, EVENT, article(1))
+        traps.take(DAY, day(number, DAY, *([EVENT] if number == 20 else [])))
+    traps.take(EVENT, article(1))
     assert traps.take_audits(DAY, 9) is None
     assert not trapped(traps, "/day/900")
 
@@ -153,9 +153,9 @@ def test_a_trap_is_looked_at_a_few_times() -> None:
 def test_each_kind_of_a_trap_is_looked_at() -> None:
     traps = Traps()
     for month in range(3):
-        traps.take(HOST, MONTH, day(month, MONTH, MONTH, *[DAY] * 30))
+        traps.take(MONTH, day(month, MONTH, MONTH, *[DAY] * 30))
         for number in range(30):
-            traps.take(HOST, DAY, day(number))
+            traps.take(DAY, day(number))
     assert traps.take_audits(DAY, 9)
     assert traps.take_audits(MONTH, 9) == 1
     assert traps.take_audits(MONTH, 9) == traps.take_audits(DAY, 9) == 0
@@ -163,7 +163,7 @@ def test_each_kind_of_a_trap_is_looked_at() -> None:
 
 def test_a_page_that_leads_to_a_trap_is_no_part_of_it() -> None:
     traps = Traps()
-    traps.take(HOST, f"{HOST}/*", day(1, *[DAY] * 50))
+    traps.take(f"{HOST}/*", day(1, *[DAY] * 50))
     found = walk(traps, BUDGET)
     assert found is not None
     assert found.patterns == {DAY}
@@ -172,18 +172,18 @@ def test_a_page_that_leads_to_a_trap_is_no_part_of_it() -> None:
 
 def test_what_an_earlier_run_found_holds() -> None:
     traps = Traps()
-    traps.restore(HOST, DAY)
+    traps.restore(DAY)
     assert trapped(traps, "/day/900")
     assert traps.take_audits(DAY, 9)
-    traps.take(HOST, DAY, article(1))
-    assert traps.take(HOST, DAY, article(2))[1]
+    traps.take(DAY, article(1))
+    assert traps.take(DAY, article(2))[1]
     assert not trapped(traps, "/day/900")
 
 
 def test_patterns_are_watched_in_bounded_memory() -> None:
     traps = Traps()
     for number in range(3 * MAX_WATCHED):
-        traps.take(HOST, f"{HOST}/{number}/N", day(number, f"{HOST}/{number}/next/N"))
+        traps.take(f"{HOST}/{number}/N", day(number, f"{HOST}/{number}/next/N"))
     assert len(traps._streaks) <= MAX_WATCHED
     assert walk(traps, BUDGET) is not None
 
@@ -246,7 +246,7 @@ def test_patterns_of_hostile_sites_take_little_memory() -> None:
         words = frozenset(rng.getrandbits(32) for _ in range(MAX_WORDS))
         for _ in range(12):
             numbers = tuple(rng.getrandbits(24) for _ in range(MAX_NUMBERS))
-            traps.take(HOST, f"{HOST}/{number}/{'x' * 1900}", Sight(words=words, numbers=numbers))
+            traps.take(f"{HOST}/{number}/{'x' * 1900}", Sight(words=words, numbers=numbers))
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < 20e6
