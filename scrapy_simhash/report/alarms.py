@@ -85,9 +85,8 @@ class _Run:
         self.texts.add(hash_of(text))
 
     def start_over(self) -> None:
-        if self.addresses:
-            self.addresses.clear()
-            self.texts.clear()
+        self.addresses.clear()
+        self.texts.clear()
 
 
 def _known_text(record: Record) -> str | None:

@@ -206,17 +206,14 @@ class Collector:
         if group := self.groups.get(shortened(record.decision.replaces or "")):
             group.better = ()
         if record.is_duplicate:
-            self._add_duplicate(record)
+            if record.decision.share is not None:
+                self.shares[int(record.decision.share * SHARE_STEPS)] += 1
+            self.groups[shortened(record.kept_url)].add(record)
         elif record.decision.closest is not None:
             share, distance, url = record.decision.closest
             self.missed_shares[int(share * SHARE_STEPS)] += 1
             near = share, shortened(record.url), shortened(url), distance
             self.near_misses = nlargest(NEAR_MISSES, [*self.near_misses, near])
-
-    def _add_duplicate(self, record: Record) -> None:
-        if record.decision.share is not None:
-            self.shares[int(record.decision.share * SHARE_STEPS)] += 1
-        self.groups[shortened(record.kept_url)].add(record)
 
 
 def shortened(text: str) -> str:

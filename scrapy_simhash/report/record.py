@@ -128,7 +128,7 @@ class Record:
             action=cast("Action", str(mapping["action"])),
             judged_at=datetime.fromisoformat(mapping["time"]).timestamp(),
             is_start_request=bool(mapping["start_request"]),
-            fingerprint=_optional(_fingerprint, mapping["fingerprint"]),
+            fingerprint=_optional(partial(int, base=16), mapping["fingerprint"]),
             tokens=_optional(int, mapping["tokens"]),
             analysis_seconds=_optional(float, mapping["analysis_seconds"]),
             index_seconds=_optional(float, mapping["index_seconds"]),
@@ -242,10 +242,6 @@ def _url(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"an address must be a string: got {value!r}")
     return value
-
-
-def _fingerprint(digits: str) -> int:
-    return int(digits, 16)
 
 
 def _share(value: Any) -> float:
