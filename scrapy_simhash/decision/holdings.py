@@ -515,13 +515,14 @@ class Comparable:
         """Whether a kept page has an address, under one of the names that it may have there.
 
         Of a link or a file, the crawl knows whether the spider was handed it.  Of any other address
-        nobody knows what it leads to.
+        nobody knows what it leads to, so it may only be on the other host.
         """
         held = self._values.addresses
         text = self._texts[held.rows[number]]
         anchor, place = held.anchors[number], held.places[number]
         own = [*rewriting.own(text)]
-        others = () if held.kind_of(number) == "data" else rewriting.others(text)
+        is_data = held.kind_of(number) == "data"
+        others = rewriting.on_host(text) if is_data else rewriting.others(text)
         for address in chain(own, others):
             value = address_id(address, anchor, place)
             if value >> 32 in kept.hashes or value in template:

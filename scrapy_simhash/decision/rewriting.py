@@ -75,6 +75,12 @@ class Rewriting:
             yield from self.own(moved)
             yield from self._by_session(moved)
 
+    def on_host(self, address: str) -> Iterator[str]:
+        """Yield the address on the host of the kept page, if that is another one."""
+        origin, path = _split(address)
+        if self._origins is not None and origin == self._origins[0]:
+            yield self._origins[1] + path
+
     def likeliest(self, address: str) -> str:
         """Return the last of what an address may be on the kept page: all is as it is there."""
         if self.may_rename(address):

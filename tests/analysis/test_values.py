@@ -782,6 +782,16 @@ def test_links_of_a_mirror_are_no_news(url: str, kept_url: str) -> None:
     assert not new(mirrored(kept_url), mirrored(url), url, kept_url)
 
 
+@pytest.mark.parametrize("host", ["https://a.example", "http://mirror.a.example"])
+def test_a_path_in_a_script_of_a_mirror_is_no_news(host: str) -> None:
+    html = page('<script>var assets = "/plugins/player/"; play(17);</script>')
+    url, kept_url = f"{host}/guide/start", "http://a.example/guide/start"
+    assert not new(html, html, url, kept_url)
+    assert new(html, html.replace("player", "slides"), url, kept_url)
+    elsewhere = html.replace("/plugins", "http://cdn.example/plugins")
+    assert new(html, elsewhere, url, kept_url)
+
+
 @pytest.mark.parametrize(
     ("url", "kept_url"),
     [
