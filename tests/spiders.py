@@ -29,8 +29,10 @@ from twisted.python.failure import Failure
 from scrapy_simhash import NearDuplicate, Policy, UnchangedPage, signals
 from scrapy_simhash.crawl import requests, validators
 from scrapy_simhash.crawl.dead_ends import DeadEnds
+from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.requests import OWN_META_KEY
 from scrapy_simhash.decision.page import Decision
+from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.record import Action, Record
 from scrapy_simhash.url_rules.learner import Learner
@@ -444,6 +446,25 @@ class WaitsFirst(Links):
 
     async def opened(self) -> None:
         await self.crawler.engine.download_async(Request(self.start_urls[0] + "list?first=1"))
+
+
+class LosesServer(Links):
+    """The index cannot be reached when the crawl begins."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.opened, scrapy_signals.spider_opened)
+        return spider
+
+    def opened(self) -> None:
+        judging = self.crawler.get_downloader_middleware(SimhashDownloaderMiddleware)
+
+        async def counts() -> None:
+            raise IndexUnavailableError("away")
+
+        assert judging is not None
+        judging.index.counts = counts  # type: ignore[method-assign,assignment]
 
 
 class PollsInline(Links):

@@ -174,15 +174,15 @@ class SimhashDownloaderMiddleware:
         self.workers.start()
         with suppress(IndexUnavailableError):  # the first page tries again
             await self._run.current()
-        logger.info(
-            "Near-duplicates: %(action)s; kept before: %(kept)d pages in %(index)s",
-            {
-                "action": self.settings.action,
-                "kept": (await self.index.counts()).kept,
-                "index": self.index,
-            },
-            extra={"spider": spider},
-        )
+            logger.info(
+                "Near-duplicates: %(action)s; kept before: %(kept)d pages in %(index)s",
+                {
+                    "action": self.settings.action,
+                    "kept": (await self.index.counts()).kept,
+                    "index": self.index,
+                },
+                extra={"spider": spider},
+            )
         say_what_is_between(self.crawler, self)
         spare_the_collector()
 

@@ -59,6 +59,14 @@ def test_server_that_is_not_there_is_refused_at_start(twins: Site, crawl: CrawlF
     assert "secret" not in refused.log
 
 
+def test_an_index_that_is_away_when_the_crawl_begins_stops_nothing(
+    twins: Site, crawl: CrawlFixture
+) -> None:
+    result = crawl("LosesServer")
+    assert "Error caught on signal handler" not in result.log
+    assert result.items
+
+
 def test_two_processes_of_scrapy_redis_crawl_a_site_as_one(site: Site, tmp_path: Path) -> None:
     names = [f"/{i}" for i in range(20)]
     site["/"] = article(prose("start"), names + [f"/print{name}" for name in names])
