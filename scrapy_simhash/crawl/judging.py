@@ -128,7 +128,7 @@ class SimhashDownloaderMiddleware:
         self._selection = Selection(self.settings)
         self._request_variants = RequestVariants(self._facts)
         self._policy = policy
-        self._reach = Reach()
+        self._reach = Reach(crawler.settings.getint("CONCURRENT_REQUESTS"))
         # What is on pages that passed to callbacks which had made no request yet, by their URLs.
         self._unhanded: FIFOCache[str, Addresses] = FIFOCache(MAX_UNHANDED)
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)

@@ -330,11 +330,15 @@ class Reach:
     have come with :data:`FRAME_AFTER` copies, or be a link that was handed, where pages of several
     others were copies by the same rule.  Of a picture, that says nothing: photo 7 of two albums.
 
+    Where the spider follows none of so many, they are trusted, too; *under_way* pages may wait for
+    their callbacks, which might.
+
     Beside the content, a link that the spider never asked for counts as handed only if it was
     called so: who follows "next" alone makes nothing of the same address in a list of all pages.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, under_way: int = 0) -> None:
+        self._idle_after = TRUSTED_AFTER + under_way
         self._handed = KnownAddresses()
         # What was asked for, and links beside the content, each with what it was called.
         self._asked = KnownAddresses()
@@ -398,7 +402,7 @@ class Reach:
             if trials is None:
                 return False
             may_be_idle = isinstance(key, Changing) or key.is_whole
-            is_idle = may_be_idle and trials.open >= TRUSTED_AFTER and not trials.are_followed
+            is_idle = may_be_idle and trials.open >= self._idle_after and not trials.are_followed
             return is_idle or trials.are_right
         # With parameters, there is no end of addresses; of a mirror, any page may be another one.
         if key.kind not in PARAMETERS and not _is_of_one_site(key):
@@ -514,6 +518,7 @@ class Reach:
             and not (is_known(left) and any(one not in left for one in _TOKEN.findall(link)))
             and not self._is_trusted(key := Changing(section, place))
         }
+        self._wait({one: [key] for one, key in changing.items()})
         unmet = (one for one in self.unmet(held.of(*LEADING)) if not is_theirs(one))
         new = [*unmet, *sorted(ahead), *changing]
         values = self._renamed(held, renamed)
@@ -533,7 +538,6 @@ class Reach:
             are_aliases = not has_files and all(is_known_by(by, one) for one in new)
             if rule is not None:
                 self._wait({one: [rule] for one in new[:MOST_NEW] if is_known_by([rule], one)})
-            self._wait({one: [key] for one, key in changing.items()})
             return NewAddresses({*new}, are_aliases, are_known=True)
 
         def is_it(other: str) -> bool:
@@ -555,8 +559,8 @@ class Reach:
                     doubtful[link] = [*of_pages]
             else:
                 found = [keys for other, keys in ways(link) if is_it(other)]
-                found += [[changing[link]]] if link in changing else []
                 missing = [self._untrusted(keys, link, by_index) for keys in found]
+                missing += [[changing[link]]] if link in changing else []
                 if [] not in missing:
                     doubtful[link] = missing[0] if missing else []
         waiting = {one: keys for one, keys in doubtful.items() if keys}

@@ -219,6 +219,25 @@ def test_links_that_are_others_at_each_visit_are_no_news_if_the_spider_asks_for_
     assert not is_new_at_a_visit(found, TRUSTED_AFTER)
 
 
+def test_a_page_of_many_links_that_are_others_at_each_visit_tells_of_them() -> None:
+    many = MOST_ALIASES + 1
+    found = reach("/read")
+    for number in range(TRUSTED_AFTER):
+        written = [f"{SITE}/read?id={number}x{i}" for i in range(many)]
+        held = links(*written, f"{SITE}/read")
+        kinds = bytes([held.kinds[0] | CUT_KIND] * (many + 1))
+        held = held._replace(kinds=kinds, cuts=tuple((i, many, 1) for i in range(many)))
+        assert found.new_among(held, f"{SITE}/p?n={number}", f"{SITE}/p?n=0").addresses
+        found.note_judged(written[:1], is_same=True)
+    assert not found.new_among(held, f"{SITE}/p?n=30", f"{SITE}/p?n=0").addresses
+
+
+def test_pages_that_wait_for_their_callbacks_may_follow_links() -> None:
+    found = Reach(under_way=5)
+    assert all(is_new_at_a_visit(found, number) for number in range(TRUSTED_AFTER + 5))
+    assert not is_new_at_a_visit(found, TRUSTED_AFTER + 5)
+
+
 @pytest.mark.parametrize(
     ("value", "is_known"),
     [
