@@ -65,6 +65,12 @@ FRAME_AFTER = 2
 MOST_PATTERNS = 256
 # A page that is kept for these is another one than the kept page.
 OTHER_PAGES: tuple[Reason, ...] = ("new_text", "new_data")
+# Why a page is kept for an address of a kind; the first counts.
+_REASONS: tuple[tuple[str, Reason], ...] = (
+    ("link", "new_links"),
+    ("media", "new_media"),
+    ("data", "new_data"),
+)
 # So many links are waited for, and so many of one copy.
 MOST_WAITING = 4_096
 MOST_WAITING_OF_PAGE = 64
@@ -74,7 +80,7 @@ MAX_WAITING = 2_083
 MARKED_PARAMETERS = 5
 # What is cut from a link and has such a word does not say where it leads: a number or a name of an
 # item is shorter, and a UUID has hyphens.
-_TOKEN = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16,}|(?<![a-z\d-])\d{10,}", re.IGNORECASE)
+_RANDOM = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16,}|(?<![a-z\d-])\d{10,}", re.IGNORECASE)
 
 
 async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Decision]:
@@ -131,12 +137,9 @@ def _with_links(
     new = reach.new_among(
         addresses, page.url, closest.url, decision.kept_addresses, cuts, known, decision.renamed
     )
-    reasons: tuple[tuple[str, Reason], ...] = (("link", "new_links"), ("media", "new_media"))
-    for kind, reason in reasons:
-        changing = addresses.cut_links() if kind == "link" else ()
-        held = dict.fromkeys((*addresses.of(kind), *changing))
-        own = [Told(kind, "", one) for one in held if one in new.addresses]
-        if own:
+    kinds = addresses.kinds_of(new.addresses) if new.addresses else {}
+    for kind, reason in _REASONS:
+        if own := [Told(kind, "", one) for one in kinds.get(kind, ())]:
             told = kept(reason, new=tuple(own[:SHOWN]), is_alias=new.are_aliases)
             return told, not new.are_known
     return decision, False
@@ -207,6 +210,11 @@ class Naming(NamedTuple):
     parameter: str
     is_whole: bool = False
 
+    @property
+    def may_be_idle(self) -> bool:
+        """Whether it is trusted where the spider follows none of so many."""
+        return self.is_whole
+
 
 class Changing(NamedTuple):
     """Links that are others at each visit, at one place of the pages of a section."""
@@ -214,9 +222,14 @@ class Changing(NamedTuple):
     section: str
     place: int
 
+    @property
+    def may_be_idle(self) -> bool:
+        return True
 
-# By what a link of a copy may lead to the same as one of its kept page.
-Key: TypeAlias = "AddressRule | Naming | Changing"
+
+# By what a link of a copy may be one of its kept page, or lead to the same.
+Way: TypeAlias = "AddressRule | Naming"
+Key: TypeAlias = "Way | Changing"
 
 
 @dataclass(slots=True)
@@ -401,9 +414,8 @@ class Reach:
             trials = self._others.get(key)
             if trials is None:
                 return False
-            may_be_idle = isinstance(key, Changing) or key.is_whole
-            is_idle = may_be_idle and trials.open >= self._idle_after and not trials.are_followed
-            return is_idle or trials.are_right
+            may_be_idle = key.may_be_idle and not trials.are_followed
+            return (may_be_idle and trials.open >= self._idle_after) or trials.are_right
         # With parameters, there is no end of addresses; of a mirror, any page may be another one.
         if key.kind not in PARAMETERS and not _is_of_one_site(key):
             return False
@@ -515,7 +527,7 @@ class Reach:
             link: key
             for link, (left, place) in held.cut_links().items()
             if not is_known(link)
-            and not (is_known(left) and any(one not in left for one in _TOKEN.findall(link)))
+            and not (is_known(left) and any(one not in left for one in _RANDOM.findall(link)))
             and not self._is_trusted(key := Changing(section, place))
         }
         self._wait({one: [key] for one, key in changing.items()})
@@ -619,16 +631,16 @@ class Reach:
 
 def _ways(
     session: Session, rule: AddressRule | None, carried: Sequence[AddressRule], address: str
-) -> Iterator[tuple[str, list[Key]]]:
+) -> Iterator[tuple[str, list[Way]]]:
     """Yield what a link on a copy may be on its kept page, each with the keys that say so.
 
     *carried* are about parameters that are a matter of the session.
     """
     start, _, query = address.partition("?")
-    ways: list[tuple[str, list[Key]]] = [(address, [])]
+    ways: list[tuple[str, list[Way]]] = [(address, [])]
     for other in session.given(address):
         differing = session.differing(address, other)
-        keys: list[Key] = [one for one in carried if one.drop in differing]
+        keys: list[Way] = [one for one in carried if one.drop in differing]
         if named := differing - {one.drop for one in carried}:
             keys.append(Naming(start, "&".join(sorted(named))))
         ways.append((other, keys))
@@ -670,10 +682,8 @@ def _about(url: str, rules: Iterable[AddressRule]) -> Iterator[AddressRule]:
             yield rule
 
 
-def _is_of_one_site(key: Key) -> bool:
+def _is_of_one_site(key: Way) -> bool:
     """Whether a key is about ways to write the address of one site, or the page's own address."""
-    if isinstance(key, Changing):
-        return False
     if isinstance(key, Naming):
         return key.is_whole
     is_www = key.kind == "host" and key.drop.removeprefix("www.") == key.keep.removeprefix("www.")

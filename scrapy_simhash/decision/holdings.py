@@ -81,7 +81,7 @@ LESS = "(less than on the kept page, or in another order)"
 # The kinds of addresses that the spider must have been handed.
 LEADING = ("link", "media")
 # An address that is beside the content is no value.
-_BESIDE_KIND = 0x80
+BESIDE_KIND = 0x80
 # Of one that is cut, it is what is written that may lead somewhere.
 CUT_KIND = 0x40
 
@@ -125,7 +125,7 @@ class Addresses(NamedTuple):
         """
         numbers = {KINDS.index(kind) for kind in kinds}
         if not are_values:
-            numbers |= {number | _BESIDE_KIND for number in numbers}
+            numbers |= {number | BESIDE_KIND for number in numbers}
         pairs = zip(self.rows, self.kinds, strict=True)
         return [*dict.fromkeys(row for row, kind in pairs if kind in numbers)]
 
@@ -140,13 +140,13 @@ class Addresses(NamedTuple):
         """Return at which places of the page each address is that is a value, by the value's id."""
         found: dict[int, list[int]] = defaultdict(list)
         for number, (value, kind) in enumerate(zip(self.ids, self.kinds, strict=True)):
-            if not kind & _BESIDE_KIND:
+            if not kind & BESIDE_KIND:
                 found[value].append(number)
         return found
 
     def calls(self) -> list[tuple[int, int]]:
         """Return the links that are no values: the row of each, and a hash of it with its call."""
-        link = KINDS.index("link") | _BESIDE_KIND
+        link = KINDS.index("link") | BESIDE_KIND
         found = dict.fromkeys(
             (row, mix(self.hashes[row], anchor))
             for row, kind, anchor in zip(self.rows, self.kinds, self.anchors, strict=True)
@@ -156,7 +156,17 @@ class Addresses(NamedTuple):
 
     def kind_of(self, number: int) -> str:
         """Return the kind of an address, by its number."""
-        return KINDS[self.kinds[number] & ~(_BESIDE_KIND | CUT_KIND)]
+        return KINDS[self.kinds[number] & ~(BESIDE_KIND | CUT_KIND)]
+
+    def kinds_of(self, chosen: Container[str]) -> dict[str, list[str]]:
+        """Return some addresses by kind, each once, in order; links that are cut come last."""
+        texts, found = self.texts, defaultdict[str, list[str]](list)
+        written = ((self.kind_of(number), texts[row]) for number, row in enumerate(self.rows))
+        cut = (("link", link) for link in self.cut_links())
+        for kind, text in dict.fromkeys(chain(written, cut)):
+            if text in chosen:
+                found[kind].append(text)
+        return found
 
     def cut_links(self) -> dict[str, tuple[str, int]]:
         """Return the links that are cut, as written: what is left of each, and its place."""
@@ -174,7 +184,7 @@ class Addresses(NamedTuple):
         if not more:
             return self
         count = len(self.hashes)
-        link = KINDS.index("link") | _BESIDE_KIND
+        link = KINDS.index("link") | BESIDE_KIND
         none = array("Q", [0] * len(more))
         return self._replace(
             joined="\n".join((*self.texts, *more)),

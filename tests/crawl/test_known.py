@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from dataclasses import replace
 from itertools import count, islice
 
 import pytest
@@ -10,26 +12,35 @@ from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.analyser import Analyser
 from scrapy_simhash.crawl.reach import (
+    FRAME_AFTER,
     MOST_ALIASES,
     MOST_WAITING,
     TRUSTED_AFTER,
     WAYS,
     KnownAddresses,
     Reach,
+    with_links,
 )
 from scrapy_simhash.crawl.reach import NewAddresses as New
 from scrapy_simhash.decision.cuts import Cuts, stripped
 from scrapy_simhash.decision.holdings import (
     CUT_KIND,
+    KINDS,
     MAX_ADDRESSES,
     Addresses,
+    PageValues,
+    Told,
     pack_addresses,
     unpack_addresses,
 )
+from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.hashes import long_hash_of
+from scrapy_simhash.settings import MEMORY
 from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, folder_pattern
+from tests.indexes import open_index
+from tests.pages import PARAMETERS, page
 
 SITE = "http://a.example"
 TEXT = "A bench of oak for two, made by hand in the north, with a back and two arms of iron."
@@ -253,6 +264,37 @@ def test_what_is_cut_from_a_link_says_nothing_if_it_is_a_token(value: str, is_kn
     found = reach("/x/7")
     assert bool(found.new_among(held, f"{SITE}/copy", f"{SITE}/kept").addresses) is not is_known
     assert reach().new_among(held, f"{SITE}/copy", f"{SITE}/kept").addresses
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("link", "new_links"), ("media", "new_media"), ("data", "new_data")]
+)
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_an_address_in_the_content_under_another_name_must_be_in_several_copies(
+    kind: str, reason: str, is_cut: bool
+) -> None:
+    """Photo 7 of two albums, also where its signature is cut."""
+    photo = f"{SITE}/2/7.jpg"
+    addresses = Addresses(
+        photo,
+        array("Q", [long_hash_of(photo)]),
+        array("I", [0]),
+        array("H", [8]),
+        array("Q", [1]),
+        array("Q", [2]),
+        bytes([KINDS.index(kind) | CUT_KIND * is_cut]),
+    )
+    copy = replace(page("2/p", 7), holds=PageValues(addresses=addresses))
+    kept_url = "http://site.example/1/p"
+    found = Reach()
+    decision = Decision("exact_duplicate", "same_text", kept_url, 0, 1.0, renamed=(0,))
+    with open_index(MEMORY, PARAMETERS) as index:
+        for _ in range(FRAME_AFTER):
+            told = with_links(index.index, found, copy, decision)
+            assert (told.verdict, told.reason) == ("variant", reason)
+            assert told.new == (Told(kind, "", photo),)
+        if is_cut or kind == "data":  # any other must be handed, too
+            assert with_links(index.index, found, copy, decision) is decision
 
 
 def test_what_led_somewhere_else_is_new_from_then_on() -> None:
