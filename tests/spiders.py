@@ -435,8 +435,8 @@ class Waits(Links):
             yield {"url": found.url, "flags": found.flags, "inline": True}
 
 
-class WaitsFirst(Links):
-    """Download a page inline before the crawl begins, and wait for it."""
+class Opens(Links):
+    """Do something before the crawl begins."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -445,19 +445,20 @@ class WaitsFirst(Links):
         return spider
 
     async def opened(self) -> None:
+        raise NotImplementedError
+
+
+class WaitsFirst(Opens):
+    """Download a page inline, and wait for it."""
+
+    async def opened(self) -> None:
         await self.crawler.engine.download_async(Request(self.start_urls[0] + "list?first=1"))
 
 
-class LosesServer(Links):
-    """The index cannot be reached when the crawl begins."""
+class LosesServer(Opens):
+    """The index cannot be reached."""
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.opened, scrapy_signals.spider_opened)
-        return spider
-
-    def opened(self) -> None:
+    async def opened(self) -> None:
         judging = self.crawler.get_downloader_middleware(SimhashDownloaderMiddleware)
 
         async def counts() -> None:

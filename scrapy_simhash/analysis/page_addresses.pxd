@@ -7,6 +7,7 @@ from scrapy_simhash.analysis.events cimport Element, Text
 from scrapy_simhash.hashes cimport mix
 
 cdef uint64_t _VALUE
+cdef int _BESIDE, _CUT, _LINK
 
 
 cdef class PageAddresses:

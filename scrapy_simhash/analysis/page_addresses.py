@@ -18,7 +18,7 @@ from scrapy_simhash.analysis.events import (
     is_whole,
 )
 from scrapy_simhash.decision.cuts import EVERYWHERE, stripped
-from scrapy_simhash.decision.holdings import CUT_KIND, KINDS, PLACE, Addresses
+from scrapy_simhash.decision.holdings import BESIDE_KIND, CUT_KIND, KINDS, PLACE, Addresses
 from scrapy_simhash.decision.rewriting import OwnAddress
 from scrapy_simhash.hashes import long_hash_of, mix
 
@@ -33,7 +33,7 @@ MOST_BEFORE = 50
 SESSION_SHARE = 0.5
 
 _LINK = KINDS.index("link")
-_BESIDE = 0x80
+_BESIDE, _CUT = BESIDE_KIND, CUT_KIND
 _VALUE = (1 << 64) - 1 - PLACE
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 
@@ -198,15 +198,15 @@ class PageAddresses:
         for number in range(first, len(self.rows)):
             self._places[number] = place
             if is_beside:
-                self.kinds[number] |= 0x80
+                self.kinds[number] |= _BESIDE
 
     def note_box(self, first: int, place: int) -> None:
         """Note that the addresses from a number on are in a box that shows others at each visit."""
         for number in range(first, len(self.rows)):
-            if not self.kinds[number] & CUT_KIND:
+            if not self.kinds[number] & _CUT:
                 if self.kinds[number] & ~_BESIDE == _LINK:
                     self.note_cut(self.rows[number], -2, place)
-                self.kinds[number] |= CUT_KIND
+                self.kinds[number] |= _CUT
 
     def place(self, first: int, last: int, anchor: int, before: int = 0) -> None:
         """Take note of what some addresses are in that are in nothing yet, in this order.
@@ -230,7 +230,7 @@ class PageAddresses:
         row = self.rows[at]
         self._anchors[at], self._befores[at] = anchor, before
         self._is_placed[at] = True
-        if not self.kinds[at] & 0x80:
+        if not self.kinds[at] & _BESIDE:
             there = mix(anchor, self._places[at])
             if self._row_at.setdefault(there, row) != row:
                 self._row_at[there] = -1
@@ -248,7 +248,7 @@ class PageAddresses:
 
     def _named(self, record: int, numbers: Iterable[int]) -> int:
         for at in numbers:
-            if not self.kinds[at] & 0x80:
+            if not self.kinds[at] & _BESIDE:
                 record = mix(record, self.name_of(self.rows[at]))
         return record
 
@@ -270,7 +270,7 @@ class PageAddresses:
         Where several may stand in one place, each belongs to what is before it, and to its record,
         and one that comes again is another value.
         """
-        if self.kinds[at] & 0x80 or not self._is_placed[at]:
+        if self.kinds[at] & _BESIDE or not self._is_placed[at]:
             return 0
         place, number = self._places[at], self._unnamed[self.rows[at]]
         anchor = self._anchors[at]
@@ -289,15 +289,8 @@ class PageAddresses:
     def found(self) -> Addresses:
         """Return all that are placed."""
         chosen = [number for number, is_one in enumerate(self._is_placed) if is_one]
-        rows = {self.rows[number] for number in chosen if self.kinds[number] & ~_BESIDE == _LINK}
-        others = self.names - {one.partition("=")[0] for one in self._parameters}
-        written = [(one, row) for row in rows for one in self._whole.get(row, ())]
-        if len(written) < SESSION_SHARE * len(rows):
-            self._cuts += [
-                (self.row_of_whole(one), row, EVERYWHERE)
-                for one, row in written
-                if stripped(one, others) != one
-            ]
+        if self._whole:
+            self._note_few(chosen)
         return Addresses(
             "\n".join(self._texts),
             array("Q", self._hashes),
@@ -309,6 +302,17 @@ class PageAddresses:
             self.said,
             tuple(self._cuts),
         )
+
+    def _note_few(self, chosen: list[int]) -> None:
+        """Note the links with a parameter that is left out, if few links have it."""
+        rows = {self.rows[number] for number in chosen if self.kinds[number] & ~_BESIDE == _LINK}
+        written = [(one, row) for row in rows for one in self._whole.get(row, ())]
+        if len(written) >= SESSION_SHARE * len(rows):
+            return
+        others = self.names - {one.partition("=")[0] for one in self._parameters}
+        for one, row in written:
+            if stripped(one, others) != one:
+                self.note_cut(self.row_of_whole(one), row, EVERYWHERE)
 
 
 def call_of(events: list[Event], at: int) -> int:

@@ -12,7 +12,7 @@ from scrapy_simhash.hashes cimport add, mix
 
 cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _BESIDE_BIT, _HEAD_BIT
 cdef Py_ssize_t _SMALL_BYTES
-cdef int TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND
+cdef int _CUT, TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND
 
 
 cdef class Reader:

@@ -62,6 +62,7 @@ from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, decoded, near_place, wid
 from scrapy_simhash.decision.differences import Atom, Place, carried
 from scrapy_simhash.decision.holdings import (
     BESIDE_BIT,
+    BESIDE_KIND,
     CUT_KIND,
     HEAD_BIT,
     KINDS,
@@ -91,6 +92,7 @@ MOST_TOLD = 1_500
 # A place has 48 bits where what changes is looked up, 16 in a value.
 _WIDE = (1 << 48) - 1
 _PLACE = PLACE
+_CUT = CUT_KIND
 _VALUE = (1 << 64) - 1 - PLACE
 _END = 0x9E3779B97F4A7C15
 
@@ -241,7 +243,7 @@ class Reader:
         rows = [(self._addresses.row_of(without_fragment(one)), call) for one, call in written]
         for row, call in dict.fromkeys(rows):
             if row >= 0:
-                at = self._collect(root, row, LINK_KIND | 0x80)
+                at = self._collect(root, row, LINK_KIND | BESIDE_KIND)
                 self._addresses.place_one(at, call, 0)
         if len(self._addresses.rows) > MAX_ADDRESSES:
             return PageValues(is_whole=False)
@@ -505,7 +507,7 @@ class Reader:
             whole = self._addresses.text_of(row)
             address = self._cut(frame, "address", name, whole)
             if address != whole:
-                number |= CUT_KIND
+                number |= _CUT
                 left = self._addresses.row_of_whole(address) if address else -2
                 if kind == "link":
                     self._addresses.note_cut(row, left, frame.place)
@@ -894,7 +896,7 @@ class Reader:
             if value:
                 chain = self._rows.chain(value, -1)
                 inside, named_at = of.inside[at], of.named_at[at]
-                kind = of.kinds[at] & ~CUT_KIND
+                kind = of.kinds[at] & ~_CUT
                 self._rows.add(value, chain, kind, inside, named_at, of.rows[at], -1)
 
     def _read_code(self, frame: Frame, code: str) -> None:

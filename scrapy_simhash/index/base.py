@@ -168,8 +168,7 @@ class Index(ABC):
 
         It is part of the crawl of that *name*, if there was one.  Otherwise, it is part of the
         crawl of another run of the spider that *joins* the same, such as a queue of requests, if
-        one is running .  Otherwise, and if there is nothing
-        that it joins, it is a crawl of its own.
+        one is running.  Otherwise, and if there is nothing that it joins, it is a crawl of its own.
         """
 
     @abstractmethod

@@ -15,9 +15,9 @@ from scrapy_simhash.settings import MEMORY, extra_version, is_in_redis, masked
 
 
 def open_index(place: str, parameters: Parameters | None) -> Index:
-    """Return the index at *place*, made where there is none, and *parameters* are given.
+    """Return the index at *place*: ``memory:``, the path of a file, or the URL of a Redis server.
 
-    *place* is ``memory:``, the path of a file, or the URL of a Redis server.
+    Where there is none, one is made with the *parameters*, if they are given.
 
     :raises FingerprintIndexError: see :class:`SQLiteIndex` and ``RedisIndex``.
     :raises SettingsError: the URL is wrong, or the package for Redis is not installed.

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from os.path import commonprefix
 from typing import Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
+from scrapy_simhash.decision.rewriting import common_beginning
 from scrapy_simhash.urls import MAX_NAME, Address
 
 # Rules that apply together do so from the last to the first: one for the parameters holds for what
@@ -271,8 +271,8 @@ def _replacement(one: str, other: str) -> tuple[str, str]:
     two empty strings if the paths differ in other ways than by whole segments.
     """
     both = one.split("/"), other.split("/")
-    start = len(commonprefix(both))  # noqa: RUF071 - of lists
-    end = len(commonprefix([segments[start:][::-1] for segments in both]))  # noqa: RUF071 - of lists
+    start = common_beginning(*both)
+    end = common_beginning(*(segments[start:][::-1] for segments in both))
     middles = [segments[start : len(segments) - end] for segments in both]
     if start == 0 or max(map(len, middles)) > MAX_DIFFERENCES:
         return "", ""
@@ -315,6 +315,6 @@ def _segment_between(one: str, other: str) -> str | None:
     '/s/*/'
     """
     left, right = one.split("/"), other.split("/")
-    at = len(commonprefix([left, right]))  # noqa: RUF071 - of lists
+    at = common_beginning(left, right)
     is_one = at < len(left) - 1 and left[at + 1 :] == right[at + 1 :]
     return "/".join([*left[:at], "*", ""]) if is_one else None

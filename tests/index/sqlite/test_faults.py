@@ -223,34 +223,29 @@ def test_clock_may_jump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert len(stored(path)) == 20 * FAULTS
 
 
-def test_what_is_mended_in_a_damaged_file_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "pages.simhash"
+def damaged(path: Path, table: str) -> Path:
+    """An index of some pages, of which the root of a table or index of SQLite is overwritten."""
     with open_index(path, PARAMETERS) as index:
         for i in range(100):
             index.check_and_add(page(f"{i}", i << 10))
     with closing(sqlite3.connect(path)) as connection:
-        (root,) = connection.execute(
-            "SELECT rootpage FROM sqlite_master WHERE name = 'pages'"
-        ).fetchone()
-    content = bytearray(path.read_bytes())
-    content[(root - 1) * 4096 : (root - 1) * 4096 + 8] = b"\xff" * 8
-    path.write_bytes(content)
+        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        (root,) = connection.execute(query, (table,)).fetchone()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * 4096)
+        file.write(b"\xff" * 8)
+    return path
+
+
+def test_what_is_mended_in_a_damaged_file_is_said(tmp_path: Path) -> None:
+    path = damaged(tmp_path / "pages.simhash", "pages")
     (problem,) = repair(path)
     assert not problem.repaired
     assert schema.stored_parameters(path)["scheme"] == PARAMETERS.scheme
 
 
 def test_pages_of_a_damaged_file_are_not_counted(tmp_path: Path) -> None:
-    path = tmp_path / "pages.simhash"
-    with open_index(path, PARAMETERS) as index:
-        for i in range(100):
-            index.check_and_add(page(f"{i}", i << 10))
-    with closing(sqlite3.connect(path)) as connection:
-        query = "SELECT rootpage FROM sqlite_master WHERE name = 'pages_by_text'"
-        (root,) = connection.execute(query).fetchone()
-    with path.open("r+b") as file:
-        file.seek((root - 1) * 4096)
-        file.write(b"\xff" * 8)
+    path = damaged(tmp_path / "pages.simhash", "pages_by_text")
     with open_index(path, PARAMETERS) as index, pytest.raises(IndexFormatError, match="damaged"):
         index.counts()
 
