@@ -36,7 +36,6 @@ MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
 # A bigger page is not visited again: to compare two visits takes about a second for this much.
 MAX_COMPARED_BYTES = 1_000_000
-MAX_HEADINGS = 10_000
 # On a host where something changes by itself, a section is visited at this number of kept pages.
 FIRST_VISIT_AT = 3
 
@@ -73,7 +72,6 @@ class SecondVisits:
       visit that has taught something, the next one comes when their number has grown by one
       *probes*-th.  After one that has taught nothing, or while *probes* visits are under way, it
       comes when their number has doubled.
-    - So are some that may be copies of which too much changes by itself to tell.
     - Before there are such pages, one page of a section if something changes by itself elsewhere
       on its host.
     - Where something is cut as noise, the first, second, fourth, ... dropped page of each kind of
@@ -88,8 +86,6 @@ class SecondVisits:
         self._met: FIFOCache[str, tuple[int, int]] = FIFOCache(MAX_SECTIONS)
         # Kept pages by section, where none was visited yet.
         self._early: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
-        # The headings of pages, each with its section.
-        self._headings: FIFOCache[tuple[str, int | None], None] = FIFOCache(MAX_HEADINGS)
         # Dropped pages by kind of addresses, where something is cut.
         self._dropped: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
         self._under_way: FIFOCache[str, FirstVisit] = FIFOCache(MAX_UNDER_WAY)
@@ -101,7 +97,7 @@ class SecondVisits:
         """Ask for a page that was judged once more, if that may help."""
         self._judged += 1
         section = page.section or page.site
-        if decision.may_be_noise or self._may_be_copy(section, page, decision):
+        if decision.may_be_noise:
             met, due = self._met.get(section, (0, 1))
             self._met[section] = met, due = met + 1, due
             is_due = met >= due
@@ -129,18 +125,6 @@ class SecondVisits:
         if not decision.is_duplicate:
             waiting = sum(one.page.section == page.section for one in self._under_way.values())
             self._wait(section, waiting < self._probes)
-
-    def _may_be_copy(self, section: str, page: Page, decision: Decision) -> bool:
-        """Whether a page may be a copy of which too much changes by itself to tell.
-
-        Then it has the heading of one before, or nearly the same words.
-        """
-        if decision.verdict != "unique":
-            return False
-        key = section, page.heading
-        is_known = page.heading is not None and key in self._headings
-        self._headings[key] = None
-        return is_known or decision.closest is not None
 
     def _is_first(self, section: str) -> bool:
         """Count one more kept page of a section; return whether it is to be visited."""
@@ -185,15 +169,11 @@ class SecondVisits:
         return True
 
     def _is_same(self, page: Page, first: Page) -> bool:
-        """Whether a second visit shows the page of the first: under its heading, half of it.
-
-        If hardly anything is its own, that is what changes, and all of it counts.
-        """
+        """Whether a second visit shows the page of the first: under its heading, half of it."""
         template = self._index.learned.repeated_blocks(page.section or page.site)
         if page.sketch is None or first.sketch is None or page.heading != first.heading:
             return has_same_text(page, first, self._index.parameters, template)
-        own, whole = (overlap(page.sketch, first.sketch, one) for one in (marks(template), ()))
-        return max(own.share, whole.share) >= SAME_SHARE
+        return overlap(page.sketch, first.sketch, marks(template)).share >= SAME_SHARE
 
     def _wait(self, section: str, may_teach: bool) -> None:
         """Set the number of pages of a section at which the next one is visited."""
