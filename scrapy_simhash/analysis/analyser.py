@@ -186,7 +186,7 @@ class Analyser:
                 "tokens 2: nfkc, casefold, hidden ones marked",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                f"content 20 for {takes}" if verify else "unverified",
+                f"content 21 for {takes}" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, takes, identity)
@@ -239,7 +239,7 @@ class Analyser:
                 if self.takes == TEXT:
                     values = links_of(page.events, base, cuts)
                 else:
-                    reader = read_values(page.events, url, base, cuts)
+                    reader = read_values(page.events, url, base, cuts, canonical)
                     values = reader.values(template)
                     stored = values.pack() if content is not None else None
                     if not template:
@@ -280,7 +280,8 @@ class Analyser:
         page = self._parsed(body, encoding, url, is_walked=True)
         if page.tree is None:
             return NO_VALUES
-        reader = read_values(page.events, url, base_of(page.tree, url), cuts)
+        base, canonical = base_of(page.tree, url), canonical_of(page.tree)
+        reader = read_values(page.events, url, base, cuts, canonical)
         return reader.values((), tell_all=True)
 
     def compare(

@@ -14,12 +14,13 @@ cdef class PageAddresses:
     cdef public object names
     cdef public uint64_t said
     cdef readonly list rows, kinds, inside, named_at
-    cdef object _own, _parameters
+    cdef object _own, _parameters, _carried
     cdef tuple _needles
     cdef str _base, _origin, _folder
     cdef dict _whole, _row_as_written, _row_at, _times, _names_of_rows
     cdef list _cuts, _texts, _hashes, _unnamed, _places, _anchors, _ids, _befores, _is_placed
 
+    cpdef carry(self, list events)
     cpdef int row_of(self, str written) except -3
     cpdef int row_of_whole(self, str address) except -3
     cpdef str text_of(self, int row)

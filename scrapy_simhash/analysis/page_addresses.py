@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from urllib.parse import urljoin, urlsplit
@@ -56,6 +57,7 @@ class PageAddresses:
         self._folder = urljoin(base, "x")[:-1]
         self._own = own
         self._parameters = parameters
+        self._carried: frozenset[str] = frozenset()
         self._needles = own.needles
         # The rows by what is written on the page; of each its address, its hash as it is, and
         # without the page's own.
@@ -85,6 +87,23 @@ class PageAddresses:
         # How often each value has come so far.
         self._times: dict[int, int] = {}
 
+    def carry(self, events: list[Event]) -> None:
+        """Find which parameters of the page's own most of its links carry, as they do a session.
+
+        What others have may be on its copies, too, whatever these have in their own addresses.
+        """
+        links, counts = 0, Counter[str]()
+        for event in events:
+            if type(event) is Element and event.kind.is_linking:
+                if not event.is_read:
+                    event.read()
+                for _, _, one in event.written:
+                    if "://" not in one or one.startswith(self._origin):
+                        links += 1
+                        counts.update(one.partition("?")[2].partition("#")[0].split("&"))
+        least = SESSION_SHARE * links
+        self._carried = frozenset([one for one in self._parameters if counts[one] >= least])
+
     def row_of(self, written: str) -> int:
         """Return the row of an address as it is written.
 
@@ -95,7 +114,11 @@ class PageAddresses:
             row = -1
             if len(written) <= MAX_ADDRESS and (address := self._joined(written)):
                 start, _, place = address.partition("#")
-                if self._own.is_it(start) and not place.startswith(("/", "!")):
+                if (
+                    "#" in address
+                    and self._own.is_a_name(start)
+                    and not place.startswith(("/", "!"))
+                ):
                     address = start  # a tab of this page, say
                 left = stripped(address, self.names) if self.names else address
                 row = self.row_of_whole(left) if left else -2
@@ -253,13 +276,13 @@ class PageAddresses:
         return record
 
     def name_of(self, row: int) -> int:
-        """Return a hash of the last segment of an address, without what the page's own has."""
+        """Return a hash of the last segment of an address, without what all links have."""
         name = self._names_of_rows.get(row)
         if name is None:
             last, mark, query = self._texts[row].rpartition("/")[2].partition("?")
             last = last.partition(";")[0]
             if mark:
-                parts = [part for part in query.split("&") if part not in self._parameters]
+                parts = [part for part in query.split("&") if part not in self._carried]
                 last = "&".join((last, *parts))
             name = self._names_of_rows[row] = long_hash_of(last)
         return name

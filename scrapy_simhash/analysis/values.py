@@ -49,6 +49,7 @@ from scrapy_simhash.analysis.events import (
     Element,
     Text,
     element_of,
+    is_whole,
     shown_of,
     style_addresses,
     told,
@@ -72,7 +73,7 @@ from scrapy_simhash.decision.holdings import (
     PageValues,
     ToldValues,
 )
-from scrapy_simhash.decision.rewriting import ESCAPED_AND, own_address
+from scrapy_simhash.decision.rewriting import ESCAPED_AND, OwnAddress
 from scrapy_simhash.hashes import add, long_hash_of, mix
 
 # A text with under ten words, about: longer ones say what they are about.
@@ -107,12 +108,19 @@ TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_KIND, END_KIND =
 _NUMBER_OF_KIND = {name: number for number, name in enumerate(KINDS)}
 
 
-def read_values(events: list[Event], url: str, base: str, cuts: Cuts = NO_CUTS) -> Reader:
+def read_values(
+    events: list[Event],
+    url: str,
+    base: str,
+    cuts: Cuts = NO_CUTS,
+    canonical: str | None = None,
+) -> Reader:
     """Read the values of the page at *url*, whose links are relative to *base*.
 
-    *cuts* say what changes by itself there.  Cost: O(events and their characters).
+    *cuts* say what changes by itself there, *canonical* is what it gives as its own address.
+    Cost: O(events and their characters).
     """
-    reader = Reader(url, base, cuts)
+    reader = Reader(url, base, cuts, canonical)
     reader.read(events)
     return reader
 
@@ -163,10 +171,12 @@ def session_parameters(events: list[Event], names: AbstractSet[str]) -> frozense
 class Reader:
     """Reads the events of one page."""
 
-    def __init__(self, url: str, base: str, cuts: Cuts = NO_CUTS) -> None:
+    def __init__(
+        self, url: str, base: str, cuts: Cuts = NO_CUTS, canonical: str | None = None
+    ) -> None:
         self._cuts = cuts if cuts else None
         self.atoms: dict[int, list[Atom]] | None = None
-        self._own = own_address(url)
+        self._own = OwnAddress(url, canonical if is_whole(canonical or "") else None)
         query = urlsplit(url).query
         # A site that quotes the address in a link once more reads its parameters all the same.
         quoted = unquote(query).split("&") if "%26" in query else ()
@@ -192,6 +202,8 @@ class Reader:
         self._beside = beside_the_content(events)
         if names := self._addresses.names:
             self._addresses.names = session_parameters(events, names)
+        if self._parameters:
+            self._addresses.carry(events)
         frames = self._frames
         frame = Frame()
         frame.begin(element_of("", ()), None, -1, 0)

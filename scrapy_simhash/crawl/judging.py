@@ -481,16 +481,14 @@ class SimhashDownloaderMiddleware:
     async def _compare(self, first: FirstVisit, page: Page, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""
         try:
-            learned = self.index.learned
-            before, refuted = learned.noises.of(page.section).cuts, self._refuted(page.url)
+            refuted = self._refuted(page.url)
             compare = partial(self._visits.compare, first, page, response)
-            if await compare(self.pipeline.analyser, self.workers):
-                if learned.noises.of(page.section).cuts is not before:
-                    self._kept.note_noise(page.section)
-                    self._reach.start_trials_over()
-                    self._tell(lambda rules: rules.noise_learned(page.url))
-                if self._refuted(page.url) > refuted:
-                    await self._judge_again(self._dropped.cut_in(page.section))
+            if changed := await compare(self.pipeline.analyser, self.workers):
+                self._kept.note_noise(changed)
+                self._reach.start_trials_over()
+                self._tell(lambda rules: rules.noise_learned(page.url))
+            if self._refuted(page.url) > refuted:
+                await self._judge_again(self._dropped.cut_in(page.section))
         except Exception:
             logger.debug("A second visit taught nothing", exc_info=True)
 

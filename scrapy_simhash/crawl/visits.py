@@ -6,7 +6,7 @@ import asyncio
 import re
 import zlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from itertools import repeat
 from operator import itemgetter
@@ -151,10 +151,13 @@ class SecondVisits:
         response: Response,
         analyser: Analyser,
         workers: Workers,
-    ) -> bool:
-        """Learn from the second visit to a page; return whether it shows the text of the first."""
+    ) -> set[str]:
+        """Learn from the second visit to a page, if it shows the text of the first.
+
+        Return the sections of which other things are known to change by themselves now.
+        """
         if page.url != first.page.url or not self._is_same(page, first.page):
-            return False
+            return set()
         self._crawler.stats.inc_value("simhash/second_visits_compared")
         second = zlib.compress(response.body, 1)
         encoding = getattr(response, "encoding", None)
@@ -163,10 +166,10 @@ class SecondVisits:
         watched = learned.noises.of(section).watched()
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url, watched)
         if first.is_dropped:
-            await learned.audit_noise(section, found, _kind_of(page.url))
-        else:
-            self._wait(section, await learned.learn_noise(section, found))
-        return True
+            return await learned.audit_noise(section, found, _kind_of(page.url))
+        may_teach, changed = await learned.learn_noise(section, found)
+        self._wait(section, may_teach)
+        return changed
 
     def _is_same(self, page: Page, first: Page) -> bool:
         """Whether a second visit shows the page of the first: under its heading, half of it."""
@@ -226,11 +229,11 @@ class KeptPages:
         while self._bytes > MAX_KEPT_BYTES or len(self._pages) > MAX_KEPT:
             self._forget(next(iter(self._pages)))
 
-    def note_noise(self, section: str) -> None:
-        """Note that more is known to change by itself in a section."""
+    def note_noise(self, sections: Collection[str]) -> None:
+        """Note that more is known to change by itself in some sections."""
         self._lessons += 1
         pages = self._pages.items()
-        self._outdated |= {key: self._lessons for key, kept in pages if kept.section == section}
+        self._outdated |= {key: self._lessons for key, kept in pages if kept.section in sections}
 
     async def read_again(self, page: Page) -> None:
         """Read kept pages again that a page is to be compared with, if more is known of them now.

@@ -150,12 +150,8 @@ class Noise:
         """Whether something is known to change in a place by itself."""
         return cut in self.cuts.places.get(place, ())
 
-    def learn(self, found: Differences, elsewhere: Collection[tuple[int, Cut]] = ()) -> bool:
-        """Learn from two visits to one page; return whether more visits may teach more.
-
-        They may if something changed on fewer pages than must agree; of what changes by itself
-        *elsewhere*, one is enough.
-        """
+    def learn(self, found: Differences) -> None:
+        """Learn from two visits to one page."""
         returning = set()
         for key, values in found.values.items():
             known = self._values.setdefault(key, set())
@@ -170,8 +166,6 @@ class Noise:
         self._note_left_out(found.left_out)
         for key in found.changed:
             visits, changes = self._seen.pop(key, (0, 0))
-            if key in elsewhere:
-                visits, changes = max(visits, AGREEING - 1), max(changes, AGREEING - 1)
             self._seen[key] = visits + 1, changes + 1
         for key, (visits, changes) in self._seen.items():
             if found.is_same(key) and key not in found.changed:
@@ -184,7 +178,22 @@ class Noise:
             watched = {place for place, _ in self._seen}
             self._wide = {place: self._wide[place] for place in watched & self._wide.keys()}
         self._decide()
+
+    def is_open(self, found: Differences) -> bool:
+        """Whether more visits may teach more: something changed on fewer pages than must agree."""
         return any(self._seen.get(key, (0, 0))[1] in range(1, AGREEING) for key in found.changed)
+
+    def agree(self, elsewhere: Noise) -> bool:
+        """Take as noise what has changed here and changes by itself *elsewhere*; whether any is."""
+        places = elsewhere.cuts.places.items()
+        known = ((place, cut) for place, cuts in places for cut in cuts)
+        found = [key for key in known if 0 < self._seen.get(key, (0, 0))[1] < AGREEING]
+        for key in found:
+            visits, changes = self._seen[key]
+            self._seen[key] = visits + AGREEING - changes, AGREEING
+        if found:
+            self._decide()
+        return bool(found)
 
     def audit(self, found: Differences, kind: str) -> None:
         """Learn from two visits to a page of a *kind* of which something may have been cut wrongly.
@@ -395,22 +404,32 @@ class Noises:
         """Whether anything is known to change by itself, on the host of a *section* or anywhere."""
         return bool(self._noisy) if section is None else _host(section) in self._noisy
 
-    def learn(self, section: str, found: Differences) -> bool:
-        """Learn from two visits to one page of a section; return whether more may teach more.
+    def learn(self, section: str, found: Differences) -> tuple[bool, set[str]]:
+        """Learn from two visits to one page of a section.
 
-        What changes by itself in another section of the host is noise once it changes here, too.
+        Return whether more may teach more, and of which sections other things are noise now.  What
+        changes by itself in one section of a host is noise in others that it has changed in, too.
         """
         host = _host(section)
-        others = [noise for other, noise in self._sections.items() if _host(other) == host]
-        elsewhere = {key for key in found.changed if any(one.has_cut(*key) for one in others)}
-        is_open = self._sections.setdefault(section, Noise()).learn(found, elsewhere)
+        own = self._sections.setdefault(section, Noise())
+        before = own.cuts
+        own.learn(found)
+        others = {one: noise for one, noise in self._sections.items() if _host(one) == host}
+        for noise in others.values():
+            own.agree(noise)
+        changed = {one for one, noise in others.items() if noise.agree(own)}
         self._use(section)
-        return is_open
+        return own.is_open(found), changed | ({section} if own.cuts is not before else set())
 
-    def audit(self, section: str, found: Differences, kind: str) -> None:
-        """Learn what of a section is no noise; see :meth:`Noise.audit`."""
+    def audit(self, section: str, found: Differences, kind: str) -> set[str]:
+        """Learn what of a section is no noise; see :meth:`Noise.audit`.
+
+        Return the section if other things are noise now.
+        """
+        before = self.of(section).cuts
         if section in self._sections:
             self._sections[section].audit(found, kind)
+        return {section} if self.of(section).cuts is not before else set()
 
     def merged(self, section: str, stored: bytes | None) -> bytes:
         """Return the state of a section to store, merged with the state that others have *stored*.

@@ -277,21 +277,38 @@ def parameters_of(query: str) -> dict[str, str]:
 
 
 class OwnAddress:
-    """The address of a page as its values may name it: as it is, quoted, escaped, in base64."""
+    """The address of a page as its values may name it: as it is, quoted, escaped, in base64.
 
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    Without its query, or with that which the page gives as its *canonical* one, it is the name of
+    all of its copies: one is at that address, the others are not.
+    """
+
+    def __init__(self, url: str, canonical: str | None = None) -> None:
         self._rest = url.partition(":")[2]
-        self._forms = [url, self._rest, path] if len(path) > 1 else [url]
-        encoded = base64.b64encode(url.encode("utf-8", "surrogatepass")).decode().rstrip("=")
-        web_safe = encoded.replace("+", "-").replace("/", "_")
-        self._encoded = encoded[:ENCODED]
-        self._both_encoded = encoded, web_safe
+        self._forms: list[str] = []
+        last_ones = set()
+        names = dict.fromkeys((url, url.partition("?")[0], canonical or url))
+        self._names = frozenset(address.partition(":")[2] for address in names)
+        for address in names:
+            parts = urlsplit(address)
+            path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+            if len(path) > 1:
+                self._forms += [address, address.partition(":")[2], path]
+                last_ones.add(path.rstrip("/").rpartition("/")[2].partition("&")[0])
+            elif address == url:  # the root is named by its whole address alone
+                self._forms.append(url)
+                last_ones.add("")
+        encoded = [
+            base64.b64encode(address.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+            for address in names
+        ]
+        web_safe = [one.replace("+", "-").replace("/", "_") for one in encoded]
+        self._encoded = encoded[0][:ENCODED]
+        self._all_encoded = sorted((*encoded, *web_safe), key=len, reverse=True)
         # Every form has one of these, and few values have.
-        last = path.rpartition("/")[2].partition("&")[0]
-        is_long = len(last) >= MIN_NEEDLE
-        needles = {last, quote(last, safe="")} if is_long else {*self._written, self._rest}
+        needles = {one for last in last_ones for one in (last, quote(last, safe=""))}
+        if min(map(len, needles)) < MIN_NEEDLE:
+            needles = {*self._written, self._rest}
         self.needles = (*sorted(needles, key=len), self._encoded)
 
     # Few values name their page, and to compile a pattern takes a millisecond.
@@ -316,8 +333,8 @@ class OwnAddress:
 
     @cached_property
     def _in_base64(self) -> re.Pattern[str]:
-        encoded = "|".join(map(re.escape, self._both_encoded))
-        return re.compile(rf"(?:{encoded})(?:[=~,]|%3D|%2C)*")
+        encoded = "|".join(map(re.escape, self._all_encoded))
+        return re.compile(rf"(?:{encoded})(?:[=~,]|%3D|%2C)*(?![\w+-])")
 
     def without(self, address: str) -> str:
         """Return an address without the page's own: all of it, or where its query names it."""
@@ -326,6 +343,10 @@ class OwnAddress:
     def is_it(self, address: str) -> bool:
         """Whether an address is the page's own, by http or https."""
         return address.endswith(self._rest) and address.partition(":")[2] == self._rest
+
+    def is_a_name(self, address: str) -> bool:
+        """Whether an address is the page's own, or that of its copies."""
+        return address.partition(":")[2] in self._names
 
     def unnamed(self, address: str) -> str:
         """Return an address of another page without the names of this one in it."""

@@ -184,19 +184,24 @@ class Learned:
         host, is_section, _ = site.partition("/")
         return blocks_of(host) | blocks_of(site) if is_section else blocks_of(host)
 
-    async def audit_noise(self, section: str, found: Differences, kind: str) -> None:
-        """Learn from two visits to a page of a *kind* what is no noise, and store that."""
-        self.noises.audit(section, found, kind)
-        await self._store(noise_key(section))
+    async def audit_noise(self, section: str, found: Differences, kind: str) -> set[str]:
+        """Learn from two visits to a page of a *kind* what is no noise, and store that.
 
-    async def learn_noise(self, section: str, found: Differences) -> bool:
+        Return the section if other things are noise now.
+        """
+        changed = self.noises.audit(section, found, kind)
+        await self._store(noise_key(section))
+        return changed
+
+    async def learn_noise(self, section: str, found: Differences) -> tuple[bool, set[str]]:
         """Learn from two visits to one page of a section, and store what is known now.
 
-        Return whether they have shown anything that was not known.
+        Return what :meth:`~scrapy_simhash.decision.noise.Noises.learn` does.
         """
-        is_news = self.noises.learn(section, found)
-        await self._store(noise_key(section))
-        return is_news
+        is_open, changed = self.noises.learn(section, found)
+        for one in {section, *changed}:
+            await self._store(noise_key(one))
+        return is_open, changed
 
     async def distrust(self, host: str) -> None:
         """Note that the validators of a host are wrong."""

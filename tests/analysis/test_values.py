@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.analysis import events
 from scrapy_simhash.analysis import values as module
 from scrapy_simhash.analysis.own_values import values_under
-from scrapy_simhash.analysis.tree import decode, parse, walk
+from scrapy_simhash.analysis.tree import canonical_of, decode, parse, walk
 from scrapy_simhash.analysis.values import (
     MOST_TOLD,
     Reader,
@@ -54,7 +54,8 @@ def page(inside: str) -> str:
 def reader(html: str, url: str = URL) -> Reader:
     tree = parse(decode((html if "<html" in html else document(html)).encode(), "utf-8"))
     assert tree is not None
-    return read_values(walk(tree).events, url, base_of(tree, url))
+    base, canonical = base_of(tree, url), canonical_of(tree)
+    return read_values(walk(tree).events, url, base, canonical=canonical)
 
 
 def read(html: str, url: str = URL, template: Collection[int] = ()) -> PageValues:
@@ -682,6 +683,43 @@ def addressed(place: str, url: str) -> str:
 )
 def test_the_address_of_the_page_is_no_news(place: str, url: str, kept_url: str) -> None:
     assert not new(addressed(place, kept_url), addressed(place, url), url, kept_url)
+
+
+@pytest.mark.parametrize("place", OWN.values(), ids=OWN)
+@pytest.mark.parametrize("copies", [("", "?ref=a"), ("?ref=a", ""), ("?ref=a", "?ref=b")])
+def test_the_address_of_the_page_without_a_query_is_no_news(
+    place: str, copies: tuple[str, str]
+) -> None:
+    """A copy may show its own, or that of all copies, as one says it that is written once."""
+    html = addressed(place, URL)
+    url, kept_url = (f"{URL}{copy}" for copy in copies)
+    assert not new(html, html, url, kept_url)
+    another = addressed(place, f"{URL}/more")
+    assert another == html or new(html, another, url, kept_url)
+
+
+@pytest.mark.parametrize("place", ["share in data", "hidden field", "json", "fragment", "text"])
+@pytest.mark.parametrize("copies", [("www", "m"), ("m", "www"), ("m", "n")])
+def test_the_address_that_the_page_gives_as_its_own_is_no_news(
+    place: str, copies: tuple[str, str]
+) -> None:
+    shown = "http://www.shop.example/view/17"
+    html = addressed(OWN[place], shown)
+    html = document(html, f'<link rel="canonical" href="{shown}">')
+    url, kept_url = (f"http://{host}.shop.example/view/17" for host in copies)
+    assert not new(html, html, url, kept_url)
+
+
+@pytest.mark.parametrize("copies", [("", "?ref=menu"), ("?ref=menu", ""), ("?ref=menu", "?ref=x")])
+def test_links_carry_a_parameter_whatever_the_address_of_the_copy_has(
+    copies: tuple[str, str],
+) -> None:
+    cards = [
+        f'<div><a href="/p{n}{"" if n % 3 else "?ref=menu"}"><img src="/i{n}.png"></a></div>'
+        for n in range(9)
+    ]
+    url, kept_url = (f"{URL}{copy}" for copy in copies)
+    assert not new(page("".join(cards)), page("".join(cards)), url, kept_url)
 
 
 @pytest.mark.parametrize(

@@ -423,10 +423,10 @@ def test_kept_pages_are_bounded_and_read_once(monkeypatch: pytest.MonkeyPatch) -
     async def come(page: Page = new) -> None:
         await asyncio.gather(*(kept.read_again(page) for _ in range(3)))
 
-    kept.note_noise("elsewhere.example")
+    kept.note_noise({"elsewhere.example"})
     asyncio.run(come())
     assert read == []
-    kept.note_noise(new.section)
+    kept.note_noise({new.section})
     asyncio.run(come(replace(new, fingerprint=7 ^ 0xFF00)))
     assert read == []
     asyncio.run(come())
@@ -442,7 +442,7 @@ def test_kept_pages_are_read_at_once_and_once_more_after_another_lesson() -> Non
         await asyncio.sleep(0.01)
         under_way.append(len(read))
         if len(read) == 2:
-            kept.note_noise(new.section)
+            kept.note_noise({new.section})
 
     kept = KeptPages(store)
     for name in "ab":
@@ -453,7 +453,7 @@ def test_kept_pages_are_read_at_once_and_once_more_after_another_lesson() -> Non
     async def come() -> None:
         await asyncio.gather(kept.read_again(new), kept.read_again(new))
 
-    kept.note_noise(new.section)
+    kept.note_noise({new.section})
     asyncio.run(come())
     assert under_way == [2, 2]
     asyncio.run(kept.read_again(new))

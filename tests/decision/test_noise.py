@@ -621,6 +621,18 @@ def test_what_is_noise_in_one_section_is_in_another_once_it_changes_there() -> N
         assert bool(noises.of(f"{host}/new").cuts) is are_cut
 
 
+def test_what_has_changed_in_one_section_is_noise_once_it_is_in_another() -> None:
+    noises = Noises()
+    for host in ("a.example", "b.example"):
+        noises.learn(f"{host}/once", changed(7, WHOLE))
+    noises.learn("a.example/never", changed(9, WHOLE, same=[7]))
+    learned = [noises.learn("a.example/shop", changed(7, WHOLE)) for _ in range(AGREEING)]
+    assert learned == [(True, set()), (True, set()), (False, {"a.example/once", "a.example/shop"})]
+    assert noises.of("a.example/once").has_cut(7, WHOLE)
+    assert not noises.of("b.example/once").cuts
+    assert not noises.of("a.example/never").cuts
+
+
 def test_each_index_learns_what_changes_by_itself_in_a_section(place: str) -> None:
     with open_index(place, PARAMETERS) as index:
         index.learned.learn_noise("a.example/shop", changed(EVERYWHERE, ("parameter", "s")))

@@ -238,8 +238,8 @@ def test_an_address_in_base64_leaves_no_padding(name: str, padding: str, around:
 @pytest.mark.parametrize(
     "value",
     [
-        "/view/17",
         "/view/170",
+        "/view/17?a=b",
         "/more/view/17?a=b c",
         "/view/17?a=b c/d",
         "17",
@@ -250,6 +250,30 @@ def test_an_address_in_base64_leaves_no_padding(name: str, padding: str, around:
 )
 def test_other_values_stay_as_they_are(value: str) -> None:
     assert OwnAddress(OWN).out_of(value) == value
+
+
+@pytest.mark.parametrize("value", ["/view/17", f"{A}/view/17", "%2Fview%2F17", "\\/view\\/17"])
+def test_a_copy_names_its_page_without_a_query(value: str) -> None:
+    assert OwnAddress(OWN).out_of(f"go({value})") == "go(\0self)"
+    assert OwnAddress(f"{A}/view/17").out_of(f"go({value})") == "go(\0self)"
+
+
+@pytest.mark.parametrize(
+    "value", [f"{A}/view/17", "/view/17", f"u={quote(f'{A}/view/17', safe='')}"]
+)
+@pytest.mark.parametrize("url", ["http://m.a.example/17", f"{A}/print/17"])
+def test_a_copy_names_its_page_by_the_address_that_it_gives_as_its_own(
+    url: str, value: str
+) -> None:
+    named = OwnAddress(url, f"{A}/view/17").out_of(value)
+    assert named == OwnAddress(f"{A}/view/17").out_of(value)
+    assert OwnAddress(url).out_of(value) == value
+
+
+@pytest.mark.parametrize("url", [f"{A}/?p=17", f"{A}/?p=18&q=2"])
+@pytest.mark.parametrize("value", ["/", f"{A}/", "a/b"])
+def test_the_root_is_no_copy_s_name(url: str, value: str) -> None:
+    assert OwnAddress(url, f"{A}/").out_of(value) == value
 
 
 @pytest.mark.parametrize("value", ["/", "a/b", "and / or", f"{A}/other", "a.example"])
