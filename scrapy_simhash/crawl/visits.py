@@ -25,7 +25,7 @@ from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.pipeline import Fetched
-from scrapy_simhash.urls import Address, value_pattern
+from scrapy_simhash.urls import Address, host_of, owner_of, value_pattern
 from scrapy_simhash.workers.pool import Workers
 
 # At most this many second visits in a crawl, and beyond them this share of its pages.
@@ -38,6 +38,14 @@ MAX_UNDER_WAY = 100
 MAX_COMPARED_BYTES = 1_000_000
 # On a host where something changes by itself, a section is visited at this number of kept pages.
 FIRST_VISIT_AT = 3
+# Where so many visits to a host have shown that nothing does, a section is at this number of pages.
+CALM, FIRST_OF_CALM, NEVER_CALM = 5, 4, -1_000_000
+# Names of pages that are remembered, and which share of all visits is to pages that are only named
+# like another.
+MAX_NAMES = 10_000
+SHARE_OF_NAMED = 0.5
+# The name of a page is as much of the end of its path.
+NAME_SEGMENTS = 2
 
 # Two visits to a page share at least so much of it: in a short page, much may change by itself.
 SAME_SHARE = 0.5
@@ -60,6 +68,7 @@ class FirstVisit(NamedTuple):
     page: Page
     body: bytes  # compressed
     is_dropped: bool
+    turn: str  # of what pages it was one
 
 
 class SecondVisits:
@@ -72,6 +81,8 @@ class SecondVisits:
       visit that has taught something, the next one comes when their number has grown by one
       *probes*-th.  After one that has taught nothing, or while *probes* visits are under way, it
       comes when their number has doubled.
+    - In the same way, of those that are like no other, but have the path of one before, as a copy
+      has of which too much changes by itself to tell.
     - Before there are such pages, one page of a section if something changes by itself elsewhere
       on its host.
     - Where something is cut as noise, the first, second, fourth, ... dropped page of each kind of
@@ -89,18 +100,27 @@ class SecondVisits:
         # Dropped pages by kind of addresses, where something is cut.
         self._dropped: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
         self._under_way: FIFOCache[str, FirstVisit] = FIFOCache(MAX_UNDER_WAY)
-        self._asked = self._judged = 0
+        # The ends of the paths of pages, with their hosts' domains.
+        self._names: FIFOCache[str, None] = FIFOCache(MAX_NAMES)
+        # By host: how many visits have shown nothing that changes, if none has.
+        self._calm: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
+        self._asked = self._asked_named = self._judged = 0
 
     def consider(
         self, request: Request, response: Response, page: Page, decision: Decision
     ) -> None:
         """Ask for a page that was judged once more, if that may help."""
         self._judged += 1
-        section = page.section or page.site
-        if decision.may_be_noise:
-            met, due = self._met.get(section, (0, 1))
-            self._met[section] = met, due = met + 1, due
+        section = turn = page.section or page.site
+        most = FREE_VISITS + MOST_SHARE * self._judged
+        is_named = self._is_named_before(page.url) and decision.verdict == "unique"
+        if decision.may_be_noise or is_named:
+            if not decision.may_be_noise:
+                turn = f"{section} named"
+            met, due = self._met.get(turn, (0, self._first_of(page.url)))
+            self._met[turn] = met, due = met + 1, due
             is_due = met >= due
+            is_named = turn != section
         elif decision.is_duplicate:
             is_due = bool(self._index.learned.noises.of(section).cuts) and self._is_audit(page.url)
         else:
@@ -111,20 +131,33 @@ class SecondVisits:
             return
         if len(response.body) > MAX_COMPARED_BYTES:
             return
-        if self._asked >= FREE_VISITS + MOST_SHARE * self._judged:
+        if self._asked >= most or (is_named and self._asked_named >= SHARE_OF_NAMED * most):
             return
         # Another process may get the request from a scheduler that is shared.
         number = ask_for_us(self._crawler, request, request.url)
         if number is None:
             return
         self._asked += 1
+        self._asked_named += is_named
         self._crawler.stats.inc_value("simhash/second_visits")
         self._under_way[number] = FirstVisit(
-            page, zlib.compress(response.body, 1), decision.is_duplicate
+            page, zlib.compress(response.body, 1), decision.is_duplicate, turn
         )
         if not decision.is_duplicate:
-            waiting = sum(one.page.section == page.section for one in self._under_way.values())
-            self._wait(section, waiting < self._probes)
+            waiting = sum(one.turn == turn for one in self._under_way.values())
+            self._wait(turn, waiting < self._probes)
+
+    def _is_named_before(self, url: str) -> bool:
+        """Whether a page has the end of the path of one before; take note of it."""
+        segments = Address.of(url).path.rstrip("/").rsplit("/", NAME_SEGMENTS)[-NAME_SEGMENTS:]
+        name = "/".join((owner_of(url), *segments))
+        is_known = name in self._names
+        self._names[name] = None
+        return is_known
+
+    def _first_of(self, url: str) -> int:
+        """Return at which page a section is visited first."""
+        return FIRST_OF_CALM if self._calm.get(host_of(url), 0) >= CALM else 1
 
     def _is_first(self, section: str) -> bool:
         """Count one more kept page of a section; return whether it is to be visited."""
@@ -165,10 +198,13 @@ class SecondVisits:
         learned = self._index.learned
         watched = learned.noises.of(section).watched()
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url, watched)
+        host = host_of(page.url)
+        calm = self._calm.get(host, 0)
+        self._calm[host] = NEVER_CALM if found.changed else calm + 1
         if first.is_dropped:
             return await learned.audit_noise(section, found, _kind_of(page.url))
         may_teach, changed = await learned.learn_noise(section, found)
-        self._wait(section, may_teach)
+        self._wait(first.turn, may_teach)
         return changed
 
     def _is_same(self, page: Page, first: Page) -> bool:
@@ -178,10 +214,10 @@ class SecondVisits:
             return has_same_text(page, first, self._index.parameters, template)
         return overlap(page.sketch, first.sketch, marks(template)).share >= SAME_SHARE
 
-    def _wait(self, section: str, may_teach: bool) -> None:
+    def _wait(self, turn: str, may_teach: bool) -> None:
         """Set the number of pages of a section at which the next one is visited."""
-        met, _ = self._met.get(section, (0, 1))
-        self._met[section] = met, met + (max(1, met // self._probes) if may_teach else met)
+        met, _ = self._met.get(turn, (0, 1))
+        self._met[turn] = met, met + (max(1, met // self._probes) if may_teach else met)
 
 
 def _kind_of(url: str) -> str:

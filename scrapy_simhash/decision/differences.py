@@ -97,7 +97,8 @@ class Differences(NamedTuple):
     *values* are hashes of what the parameters that differ had as values.  *wide* are the wide
     places of those that are near a text.  *names* are those of the parameters in the addresses of
     each place that does not differ.  *left_out* are hashes of the words that cuts take from each
-    visit, in places and boxes that show one thing: at most :data:`MOST_LEFT_OUT`.
+    visit, in places and boxes that show one thing: at most :data:`MOST_LEFT_OUT`.  *leading* are
+    the parameters that all addresses of a place have, none of which both visits show there.
     """
 
     changed: frozenset[tuple[int, Cut]]
@@ -107,6 +108,7 @@ class Differences(NamedTuple):
     wide: Mapping[int, int] = MappingProxyType({})
     names: Mapping[int, frozenset[str]] = MappingProxyType({})
     left_out: Mapping[int, LeftOut] = MappingProxyType({})
+    leading: frozenset[tuple[int, Cut]] = frozenset()
 
     def is_same(self, key: tuple[int, Cut]) -> bool:
         """Whether both visits show the same in a place, or for a parameter of all links.
@@ -156,6 +158,7 @@ class _Comparison:
         self._wide: dict[int, int] = {}
         self._names: dict[int, frozenset[str]] = {}
         self._left_out: dict[int, LeftOut] = {}
+        self._leading: set[tuple[int, Cut]] = set()
         # Of each box: what became of what is in its places, and what they show.
         self._fates: dict[int, set[str]] = defaultdict(set)
         self._shown: dict[int, list[Visits]] = defaultdict(list)
@@ -189,6 +192,7 @@ class _Comparison:
             {place: self._wide[place] for place, _ in self._changed if place in self._wide},
             self._names,
             dict(one for one, size in told if size <= MOST_LEFT_OUT),
+            frozenset(self._leading),
         )
 
     def _unsettled_boxes(self) -> set[int]:
@@ -224,7 +228,10 @@ class _Comparison:
                 cuts = set()
         self._changed.update((place, cut) for cut in cuts)
         if left := cuts or {*self._watched.get(place, ())}:
-            words = _left_out(one, two, partial(_kept_by(left, place, kind), place))
+            kept = partial(_kept_by(left, place, kind), place)
+            if kind == "address":
+                kept = partial(_kept_with_names, kept)
+            words = _left_out(one, two, kept)
             self._note_left_out(place, _all_left_out(one, two) if words is None else words)
         if not cuts:
             self._same.add(place)
@@ -232,8 +239,10 @@ class _Comparison:
                 self._names[place] = frozenset(found)
         for cut in cuts:
             if cut[0] in OF_PARAMETERS:
-                of = (dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms)
+                of = [dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms]
                 self._values[place, cut] = frozenset(map(hash_of, of))
+                if cut[0] == "parameter" and all(of) and not {*one} & {*two}:
+                    self._leading.add((place, cut))
         if place not in self._wide:
             self._note_boxes(place, visits, one, two, cuts)
 
@@ -651,6 +660,11 @@ def _pieces(values: Iterable[tuple[str, str]]) -> set[tuple[int, int, int]]:
             return set()
         pieces.add((before, count - before - behind, behind))
     return pieces
+
+
+def _kept_with_names(keep: Callable[[str], str], address: str) -> str:
+    """Return what is kept of an address, with the names of its parameters, which stay."""
+    return " ".join((keep(address), *(name for name, _ in _pairs(address))))
 
 
 def _pairs(address: str) -> ItemsView[str, str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from itertools import count
 
 from cachetools import FIFOCache
@@ -20,6 +20,8 @@ from scrapy_simhash.decision.cuts import (
     EVERYWHERE,
     NO_CUTS,
     OF_ALL,
+    ONE_WORD,
+    WHOLE,
     Cut,
     Cuts,
     element_at,
@@ -32,6 +34,8 @@ SHARE = 0.5
 # More visits than there are.
 NEVER_NOISE = 1_000_000
 AGREEING = 3
+# What is noise in so many places of a host is noise in the next one as soon as it changes there.
+TOLD_BY_PLACES = 2
 # What stays at so many visits to pages is their own; a change counts as many times as a visit.
 STAYING = 4
 # What the visits to so many pages show is compared, of which this share may be alike by chance.
@@ -128,6 +132,8 @@ class Noise:
         self._seen: dict[tuple[int, Cut], tuple[int, int]] = {}
         # What parameters had as values: one that returns on another page is none of a visit.
         self._values: dict[tuple[int, Cut], set[int]] = {}
+        # Those that have returned: what an address with one leads to is named by it.
+        self._naming: set[tuple[int, Cut]] = set()
         # The wide places of those that are near a text.
         self._wide: dict[int, int] = {}
         # What was left out at the visits to the last pages: by place, and everywhere.
@@ -161,14 +167,20 @@ class Noise:
             if len(self._values) > MAX_WATCHED or len(known) > MAX_WATCHED:
                 self._values.clear()
         for key in returning:  # never again
+            if key in found.leading and key not in self._naming:
+                self._seen.setdefault((key[0], WHOLE), self._seen.get(key, (0, 0)))
             self._seen[key] = NEVER_NOISE, 0
+        self._naming |= returning
+        if len(self._naming) > MAX_WATCHED:
+            self._naming.clear()
         self._wide |= found.wide
         self._note_left_out(found.left_out)
-        for key in found.changed:
+        changed = self._changed(found)
+        for key in changed:
             visits, changes = self._seen.pop(key, (0, 0))
             self._seen[key] = visits + 1, changes + 1
         for key, (visits, changes) in self._seen.items():
-            if found.is_same(key) and key not in found.changed:
+            if found.is_same(key) and key not in changed:
                 self._seen[key] = visits + 1, changes
         while len(self._seen) > MAX_WATCHED:
             del self._seen[next(iter(self._seen))]
@@ -181,13 +193,23 @@ class Noise:
 
     def is_open(self, found: Differences) -> bool:
         """Whether more visits may teach more: something changed on fewer pages than must agree."""
-        return any(self._seen.get(key, (0, 0))[1] in range(1, AGREEING) for key in found.changed)
+        changed = self._changed(found)
+        return any(self._seen.get(key, (0, 0))[1] in range(1, AGREEING) for key in changed)
 
-    def agree(self, elsewhere: Noise) -> bool:
-        """Take as noise what has changed here and changes by itself *elsewhere*; whether any is."""
-        places = elsewhere.cuts.places.items()
-        known = ((place, cut) for place, cuts in places for cut in cuts)
-        found = [key for key in known if 0 < self._seen.get(key, (0, 0))[1] < AGREEING]
+    def _changed(self, found: Differences) -> frozenset[tuple[int, Cut]]:
+        """Return what changed: with a parameter that says what links lead to, these as a whole."""
+        return found.changed | {(key[0], WHOLE) for key in found.leading & self._naming}
+
+    def agree(self, elsewhere: Noise, anywhere: Container[Cut] = ()) -> bool:
+        """Take as noise what has changed here and is noise *elsewhere*; whether any is.
+
+        What is in its place there, and what is noise *anywhere*.
+        """
+        found = [
+            (place, cut)
+            for (place, cut), (_, changes) in self._seen.items()
+            if 0 < changes < AGREEING and (cut in anywhere or elsewhere.has_cut(place, cut))
+        ]
         for key in found:
             visits, changes = self._seen[key]
             self._seen[key] = visits + AGREEING - changes, AGREEING
@@ -415,9 +437,10 @@ class Noises:
         before = own.cuts
         own.learn(found)
         others = {one: noise for one, noise in self._sections.items() if _host(one) == host}
+        anywhere = _told_anywhere(others.values())
         for noise in others.values():
-            own.agree(noise)
-        changed = {one for one, noise in others.items() if noise.agree(own)}
+            own.agree(noise, anywhere)
+        changed = {one for one, noise in others.items() if noise.agree(own, anywhere)}
         self._use(section)
         return own.is_open(found), changed | ({section} if own.cuts is not before else set())
 
@@ -456,6 +479,20 @@ class Noises:
         self._sections.move_to_end(section)
         if len(self._sections) > MAX_SECTIONS:
             self._sections.popitem(last=False)
+
+
+def _told_anywhere(noises: Iterable[Noise]) -> set[Cut]:
+    """Return the cuts that tell what is noise in any place, as they do in several.
+
+    The name of a parameter does, and so do the words around one that changes.
+    """
+    places: dict[Cut, set[int]] = defaultdict(set)
+    for noise in noises:
+        for place, cuts in noise.cuts.places.items():
+            for cut in cuts:
+                if cut[0] == "parameter" or (cut[0] == "between" and cut[3] == ONE_WORD):
+                    places[cut].add(place)
+    return {cut for cut, found in places.items() if len(found) >= TOLD_BY_PLACES}
 
 
 def _host(section: str) -> str:

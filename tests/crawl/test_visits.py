@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from scrapy_simhash.crawl import visits as module
-from scrapy_simhash.crawl.visits import KeptPages
+from scrapy_simhash.crawl.visits import CALM, KeptPages
 from scrapy_simhash.decision.noise import AGREEING, STAYING
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import AnalysisError
@@ -104,6 +104,43 @@ def test_short_pages_that_change_much_are_visited_though_they_are_like_no_other(
     assert {path.rpartition("/")[2] for path in topics} == {str(number) for number in range(40)}
     assert result.stats["simhash/second_visits_compared"] >= AGREEING
     assert len(topics) <= 75
+
+
+def with_offers(visit: int, number: int, copy: int) -> str:
+    """A short page, a third of which is offers that are others at each visit."""
+    first = 10_000 * number + 1_000 * copy
+    offers = (" ".join(random_word(first + 10 * i + j, visit) for j in range(8)) for i in range(3))
+    cards = "".join(f'<div class="card"><b>{offer}</b></div>' for offer in offers)
+    body = f"<h1>Thing {number}</h1><p>{prose(f'thing{number}x', 100)}</p>{cards}"
+    return f"<html><head><title>Thing</title></head><body><main>{body}</main></body></html>"
+
+
+def test_a_page_with_the_path_of_another_is_visited_though_they_share_little(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    things = [f"/thing/{number}?from={copy}" for copy in range(3) for number in range(15)]
+    site["/"] = article(prose("start"), things)
+    for number in range(15):
+        for copy in range(3):
+            page = partial(with_offers, number=number, copy=copy)
+            site[f"/thing/{number}?from={copy}"] = page
+    result = one_by_one(crawl)
+    assert result.stats["simhash/second_visits_compared"] >= AGREEING
+    assert result.stats.get("simhash/dropped", 0) >= 10
+    seen = {path.partition("?")[0] for path in result.seen()}
+    assert seen == {"/", *(f"/thing/{number}" for number in range(15))}
+
+
+def test_a_calm_site_is_seldom_visited(site: Site, crawl: CrawlFixture) -> None:
+    """Each section would be visited at its first pages that are like others."""
+    paths = [f"/{section}{copy}/a" for section in "abcdefghij" for copy in range(3)]
+    site["/"] = article(prose("start"), paths)
+    for path in paths:
+        site[path] = article(prose(path[1] * 9, 300) + f" The copy in {path}.")
+    result = one_by_one(crawl)
+    visits = result.stats["simhash/second_visits"]
+    assert result.stats["simhash/second_visits_compared"] == visits
+    assert 0 < visits <= CALM + 1
 
 
 def test_of_the_links_of_a_text_a_session_does_not_count(site: Site, crawl: CrawlFixture) -> None:

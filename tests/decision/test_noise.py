@@ -7,7 +7,7 @@ import pickle
 import random
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -631,6 +631,65 @@ def test_what_has_changed_in_one_section_is_noise_once_it_is_in_another() -> Non
     assert noises.of("a.example/once").has_cut(7, WHOLE)
     assert not noises.of("b.example/once").cuts
     assert not noises.of("a.example/never").cuts
+
+
+@pytest.mark.parametrize(
+    ("cut", "tells"),
+    [
+        (("parameter", "Signature"), True),
+        (("between", "", " views", ONE_WORD), True),
+        (("between", "", " left", 0), False),
+        (WHOLE, False),
+        (("segment", 4, 5), False),
+    ],
+)
+def test_what_is_noise_in_two_places_is_in_a_third_once_it_changes_there(
+    cut: Cut, tells: bool
+) -> None:
+    noises = Noises()
+    for section, place in (("a.example/shop", 7), ("a.example/blog", 8)):
+        noises.learn("a.example/new", changed(9, cut))
+        assert not noises.of("a.example/new").has_cut(9, cut)
+        noises = Noises() if section == "a.example/shop" else noises
+        for _ in range(AGREEING):
+            noises.learn(section, changed(place, cut))
+            noises.learn("a.example/shop", changed(7, cut))
+    assert noises.of("a.example/new").has_cut(9, cut) is tells
+    assert not noises.of("a.example/shop").has_cut(9, cut)
+
+
+def shown(*paths: str) -> Mapping[int, list[Atom]]:
+    return visit("address", {7: addresses(*paths)})
+
+
+def test_a_link_that_says_what_it_leads_to_in_a_parameter_is_noise_as_a_whole() -> None:
+    """An advertisement of ten, say: its number returns on other pages."""
+    noise = Noise()
+    for number in range(AGREEING):
+        assert not noise.has_cut(7, WHOLE)
+        noise.learn(differences(shown(f"/to?ad={number}"), shown(f"/to?ad={number + 1}")))
+    assert noise.cuts.places == {7: (WHOLE,)}
+
+
+def test_a_list_of_which_a_link_stays_is_no_noise_as_a_whole() -> None:
+    noise = Noise()
+    for number in range(9):
+        first, second = (shown("/about", f"/to?ad={number + more}") for more in (0, 1))
+        noise.learn(differences(first, second))
+    assert not noise.has_cut(7, WHOLE)
+
+
+def test_a_parameter_that_was_refuted_says_nothing_of_the_rest_of_its_links() -> None:
+    noise = learned(*[changed(7, ("parameter", "id"))] * 9)
+    for _ in range(STAYING):
+        noise.audit(
+            Differences(frozenset(), frozenset({7}), frozenset(), names={7: frozenset({"id"})}),
+            "/a*",
+        )
+    assert not noise.cuts
+    for number in range(9):
+        noise.learn(differences(shown(f"/to?id={3 * number}"), shown(f"/to?id={3 * number + 1}")))
+    assert not noise.cuts
 
 
 def test_each_index_learns_what_changes_by_itself_in_a_section(place: str) -> None:
