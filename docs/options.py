@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.commands import subcommands
 
@@ -22,7 +22,7 @@ HEAD = "| option | meaning |\n| --- | --- |\n"
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")
 
 
-def options_of(subcommand: Subcommand[Any]) -> list[tuple[str, str]]:
+def options_of(subcommand: Subcommand) -> list[tuple[str, str]]:
     """Return the arguments and options of a subcommand as ``--help`` names and explains them."""
     parser = argparse.ArgumentParser(add_help=False)
     subcommand.add_arguments(parser)

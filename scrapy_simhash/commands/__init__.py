@@ -2,9 +2,9 @@
 
 How a command moves through this package: Scrapy loads :class:`SimhashCommand`, which lets each
 subcommand declare its arguments (``add_arguments``) and runs the one that the user names.  Its
-``find`` does the work and returns a frozen dataclass.  Then ``as_json`` turns that into JSON for
-programs, or ``show`` prints it for people, and ``exit_code`` says whether what was found is bad.
-A :class:`~scrapy_simhash.errors.SimhashError` on the way becomes a line on standard error.
+``find`` does the work and returns what it has found: in values that JSON has for programs, in lines
+and tables for people, and with an exit code that says whether it is bad.  A
+:class:`~scrapy_simhash.errors.SimhashError` on the way becomes a line on standard error.
 
 :func:`subcommands` lists them all, and :mod:`~scrapy_simhash.commands.base` says what each must
 have.  :mod:`~scrapy_simhash.commands.sources` has the pages that they analyse.
@@ -19,7 +19,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -44,7 +44,7 @@ SUBCOMMANDS = (
 )
 
 
-def subcommands() -> Sequence[Subcommand[Any]]:
+def subcommands() -> Sequence[Subcommand]:
     """Return all subcommands, in the order in which the help and the documents list them.
 
     Scrapy loads this module before every crawl.  The subcommands, which no crawl needs, take 0.1 s
@@ -90,21 +90,19 @@ class SimhashCommand(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
-        from rich.console import Console  # no crawl needs these, as above
-
-        from scrapy_simhash.commands.base import find_index
+        from scrapy_simhash.commands.base import find_index, print_shown  # no crawl needs it
 
         opts.scrapy_settings = self.settings
-        subcommand: Subcommand[Any] = opts.subcommand
+        subcommand: Subcommand = opts.subcommand
         try:
             find_index(opts)
             found = asyncio.run(subcommand.find(opts))
             if found is not None:
                 if opts.json:
-                    print(json.dumps(subcommand.as_json(found), indent=2))
+                    print(json.dumps(found.document, indent=2))
                 else:
-                    subcommand.show(found, Console())
-                self.exitcode = subcommand.exit_code(found)
+                    print_shown(found.shown)
+                self.exitcode = found.exit_code
             sys.stdout.flush()
         except SimhashError as exc:
             print(f"scrapy simhash {subcommand.name}: {exc}", file=sys.stderr)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, NamedTuple
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import Progress
 
 from scrapy_simhash.crawl.setup import index_place, settings_of_spider, spiders
@@ -19,17 +19,22 @@ from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.report.html import printable
 from scrapy_simhash.settings import SimhashSettings, is_in_redis
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 INDEX_HELP = "the path of an index file, or the URL of a Redis server"
 
-# What a subcommand finds: mostly a frozen dataclass.
-R = TypeVar("R")
+
+class Result(NamedTuple):
+    """What a subcommand has found or done: in values that JSON has, and as people read it.
+
+    A line that is *shown* may hold what a stranger wrote, such as a URL: its controls are escaped.
+    """
+
+    document: object
+    shown: Iterable[RenderableType]
+    exit_code: int = 0
 
 
-class Subcommand(ABC, Generic[R]):
-    """A subcommand: it first finds something out, or does it, and then shows what it found."""
+class Subcommand(ABC):
+    """A subcommand: it finds something out, or does it."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -39,23 +44,11 @@ class Subcommand(ABC, Generic[R]):
         """Declare the arguments."""
 
     @abstractmethod
-    async def find(self, options: argparse.Namespace) -> R | None:
+    async def find(self, options: argparse.Namespace) -> Result | None:
         """Return what was found; None if it is printed already.
 
         :raises SimhashError: it could not be done; the message is for the user.
         """
-
-    @abstractmethod
-    def show(self, found: R, console: Console) -> None:
-        """Print what was found for people to read."""
-
-    def as_json(self, found: R) -> object:
-        """Return what was found, a dataclass, as values that JSON has."""
-        return asdict(cast("DataclassInstance", found))
-
-    def exit_code(self, found: R) -> int:
-        """Return the exit code that says what was found."""
-        return 0
 
 
 def add_index_or_spider(parser: argparse.ArgumentParser) -> None:
@@ -90,9 +83,14 @@ def find_index(options: argparse.Namespace) -> None:
         options.scrapy_settings, options.index = settings, place
 
 
-def print_line(console: Console, line: str) -> None:
-    """Print a line that may hold what a stranger wrote, such as a URL, without its controls."""
-    console.print(printable(line), markup=False, soft_wrap=True)
+def print_shown(shown: Iterable[RenderableType]) -> None:
+    """Print lines and tables for people to read."""
+    console = Console()
+    for one in shown:
+        if isinstance(one, str):
+            console.print(printable(one), markup=False, soft_wrap=True)
+        else:
+            console.print(one)
 
 
 def pipeline_of(options: argparse.Namespace) -> Pipeline:

@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from scrapy_simhash.batch.unread import Unread
-from scrapy_simhash.commands.base import Subcommand, print_line, progress
+from scrapy_simhash.commands.base import Result, Subcommand, progress
 from scrapy_simhash.commands.report import write_page
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.report.counting import counted
@@ -31,17 +29,16 @@ if TYPE_CHECKING:
 class BatchResult:
     """The pages of an archive by verdict, reason and whether they are crowded.
 
-    *unread* are the records that are no pages or could not be read.  Each decision is in *output*,
-    and *clean* removes what the stages of the batch have left.
+    *unread* are the records that are no pages or could not be read.  *clean* removes what the
+    stages of the batch have left.
     """
 
     counts: Counter[tuple[str, str, bool]]
     unread: Unread
-    output: str
     clean: Callable[[], None]
 
 
-class BatchCommand(Subcommand[BatchResult]):
+class BatchCommand(Subcommand):
     """Judges all pages of an archive in one order, by the rule of ``SIMHASH_TAKES = "text"``.
 
     A page is a duplicate of an earlier kept page, never of a dropped one.  The answer depends on
@@ -104,7 +101,7 @@ class BatchCommand(Subcommand[BatchResult]):
         )
         parser.add_argument("--report", metavar="FILE", help="write the report there, as HTML")
 
-    async def find(self, options: argparse.Namespace) -> BatchResult:
+    async def find(self, options: argparse.Namespace) -> Result:
         try:
             from scrapy_simhash.batch.features import BY_DATE, BY_INPUT, Choices
             from scrapy_simhash.batch.output import check_sources, write_kept
@@ -129,44 +126,40 @@ class BatchCommand(Subcommand[BatchResult]):
             write_page(html_of(batch_report(out, out.name)), Path(options.report))
         if not options.work:
             found.clean()
-        return found
+        return _found(found.counts, found.unread, options.out)
 
-    def as_json(self, found: BatchResult) -> dict[str, Any]:
-        verdicts: Counter[str] = Counter()
-        skipped: Counter[str] = Counter()
-        for (verdict, reason, _), pages in found.counts.items():
-            verdicts[verdict] += pages
-            if verdict == "skipped":
-                skipped[reason] += pages
-        return {
-            "pages": found.counts.total(),
-            "kept": verdicts["unique"],
-            "near_duplicates": verdicts["near_duplicate"],
-            "exact_duplicates": verdicts["exact_duplicate"],
-            "crowded": sum(pages for (*_, is_crowded), pages in found.counts.items() if is_crowded),
-            "not_judged": skipped,
-            "not_read": found.unread.as_json(),
-            "output": found.output,
-        }
 
-    def show(self, found: BatchResult, console: Console) -> None:
-        counts = self.as_json(found)
-        dropped = counts["near_duplicates"] + counts["exact_duplicates"]
-        console.print(
-            f"{counted(counts['pages'], 'page(s)')}: {counts['kept']:,} kept, "
-            f"{counted(dropped, 'duplicate(s)')} "
-            f"({counts['exact_duplicates']:,} exact), {counts['not_judged'].total():,} not judged"
-        )
-        for reason, number in counts["not_judged"].items():
-            console.print(f"not judged ({reason}): {number:,}")
-        for line in found.unread.lines():
-            print_line(console, line)
-        if crowded := counts["crowded"]:
-            console.print(
-                f"{crowded:,} kept pages were not compared with all that are like them: "
-                f"there are too many"
-            )
-        print_line(console, f"Each decision is in {found.output}")
+def _found(counts: Counter[tuple[str, str, bool]], unread: Unread, output: str) -> Result:
+    verdicts: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
+    crowded = 0
+    for (verdict, reason, is_crowded), pages in counts.items():
+        verdicts[verdict] += pages
+        crowded += pages * is_crowded
+        if verdict == "skipped":
+            skipped[reason] += pages
+    near, exact = verdicts["near_duplicate"], verdicts["exact_duplicate"]
+    document = {
+        "pages": counts.total(),
+        "kept": verdicts["unique"],
+        "near_duplicates": near,
+        "exact_duplicates": exact,
+        "crowded": crowded,
+        "not_judged": skipped,
+        "not_read": unread.as_json(),
+        "output": output,
+    }
+    too_many = "kept pages were not compared with all that are like them: there are too many"
+    lines = [
+        f"{counted(counts.total(), 'page(s)')}: {verdicts['unique']:,} kept, "
+        f"{counted(near + exact, 'duplicate(s)')} ({exact:,} exact), "
+        f"{skipped.total():,} not judged",
+        *(f"not judged ({reason}): {number:,}" for reason, number in skipped.items()),
+        *unread.lines(),
+        *([f"{crowded:,} {too_many}"] if crowded else []),
+        f"Each decision is in {output}",
+    ]
+    return Result(document, lines)
 
 
 def _on_this_machine(
@@ -186,7 +179,7 @@ def _on_this_machine(
     for batch in pq.ParquetFile(out).iter_batches(columns=["verdict", "reason", "crowded"]):
         verdicts, reasons, crowded = batch.to_pydict().values()
         counts.update(zip(verdicts, reasons, map(bool, crowded), strict=True))
-    return BatchResult(counts, unread, options.out, partial(shutil.rmtree, work))
+    return BatchResult(counts, unread, partial(shutil.rmtree, work))
 
 
 def _on_spark(
@@ -210,4 +203,4 @@ def _on_spark(
         decisions, unread = duplicates.run(engine, sources, choices, options.out, options.known)
         groups = decisions.groupBy("verdict", "reason", "crowded").count().collect()
     counts = Counter({(row[0], row[1], bool(row[2])): row[3] for row in groups})
-    return BatchResult(counts, unread, options.out, partial(engine.remove, work))
+    return BatchResult(counts, unread, partial(engine.remove, work))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import RenderableType
+from rich.rule import Rule
 from rich.table import Table
+from rich.text import Text
 
 from scrapy_simhash.analysis.fingerprint import hamming_distance
-from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, pipeline_of, print_line
+from scrapy_simhash.commands.base import Result, Subcommand, add_index_or_spider, pipeline_of
 from scrapy_simhash.commands.sources import analysed_page, load
 from scrapy_simhash.crawl.reach import Reach, decide
 from scrapy_simhash.decision.comparison import overlap
@@ -26,7 +30,7 @@ SHOWN_FEATURES = 20
 SHOWN_CHARACTERS = 1_000
 
 
-class CheckCommand(Subcommand[tuple[Page, Decision]]):
+class CheckCommand(Subcommand):
     """Judges a page as a crawl with the same settings would, and remembers nothing."""
 
     name = "check"
@@ -37,56 +41,33 @@ class CheckCommand(Subcommand[tuple[Page, Decision]]):
         parser.add_argument("page", metavar="URL-or-FILE", help="the page")
         parser.add_argument("--url", help="take a file for the page at this address")
 
-    async def find(self, options: argparse.Namespace) -> tuple[Page, Decision]:
+    async def find(self, options: argparse.Namespace) -> Result:
         await open_lasting(options.index).close()  # open_index would make one where there is none
         pipeline = pipeline_of(options)
         fetched = load(options.page, options.url)
         async with open_index(options.index, pipeline.parameters) as index:
             page = await analysed_page(fetched, pipeline, index, options.spider)
-            return page, await index.check(page)
-
-    def show(self, found: tuple[Page, Decision], console: Console) -> None:
-        page, decision = found
-        print_line(console, f"{decision.verdict} ({decision.reason}): {page.url}")
-        if decision.representative is not None and decision.verdict != "refresh":
-            print_line(console, f"kept page: {decision.representative}")
-        if (closest := decision.closest) is not None:
-            print_line(console, f"closest page: {closest.url}, share in common {closest.share:.3f}")
-        if decision.distance is not None:
-            console.print(f"distance: {decision.distance} bits")
-        if decision.share is not None:
-            console.print(f"share in common: {decision.share:.3f}")
-        console.print(f"fingerprint {page.fingerprint:016x}, {page.tokens} tokens")
-
-    def as_json(self, found: tuple[Page, Decision]) -> object:
-        page, decision = found
-        return {
+            decision = await index.check(page)
+        document = {
             "url": page.url,
             **decision_as_json(decision),
             "fingerprint": f"{page.fingerprint:016x}",
             "tokens": page.tokens,
         }
+        return Result(document, _decided(page, decision))
 
 
-@dataclass(frozen=True)
-class OnePage:
-    """One of the two pages: the beginning of its main text, and features that only it has."""
-
-    place: str
-    fingerprint: str
-    tokens: int
-    text: str
-    features: int
-    features_of_its_own: list[str]
-
-
-@dataclass(frozen=True)
-class ContentOverlap:
-    """How the contents of the two pages compare: the second view."""
-
-    distance: int
-    share: float
-    compared: int
+def _decided(page: Page, decision: Decision) -> Iterator[str]:
+    yield f"{decision.verdict} ({decision.reason}): {page.url}"
+    if decision.representative is not None and decision.verdict != "refresh":
+        yield f"kept page: {decision.representative}"
+    if (closest := decision.closest) is not None:
+        yield f"closest page: {closest.url}, share in common {closest.share:.3f}"
+    if decision.distance is not None:
+        yield f"distance: {decision.distance} bits"
+    if decision.share is not None:
+        yield f"share in common: {decision.share:.3f}"
+    yield f"fingerprint {page.fingerprint:016x}, {page.tokens} tokens"
 
 
 # Which case of the rule applied, by reason.
@@ -105,24 +86,7 @@ CASES: dict[Reason, str] = {
 NOT_NEAR = "It is not near the first: less than the share is in common."
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """What two pages have in common, and the decision on the second.
-
-    *distance* is that of the main texts, *limit* the largest that makes a candidate.  *new* is all
-    that only the second page has, with its kind, place and text.
-    """
-
-    decision: Decision
-    distance: int
-    limit: int
-    content: ContentOverlap | None
-    features_in_common: int
-    pages: list[OnePage]
-    new: list[Told]
-
-
-class ExplainCommand(Subcommand[Explanation]):
+class ExplainCommand(Subcommand):
     """Shows what is compared of two pages, how near it is, and the verdict on the second.
 
     The verdict is that of a crawl that meets the second right after the first and knows nothing
@@ -137,7 +101,7 @@ class ExplainCommand(Subcommand[Explanation]):
         for name in ("first", "second"):
             parser.add_argument(name, metavar="URL-or-FILE", help=f"the {name} page")
 
-    async def find(self, options: argparse.Namespace) -> Explanation:
+    async def find(self, options: argparse.Namespace) -> Result:
         pipeline = pipeline_of(options)
         analyser = pipeline.analyser
         places = (options.first, options.second)
@@ -155,57 +119,53 @@ class ExplainCommand(Subcommand[Explanation]):
         decision, _ = await decide(index, reach, pages[1])
         second = fetched[1]
         told = analyser.all_told(second.body, second.encoding, second.url)
-        return Explanation(
-            decision=decision,
-            distance=pages[0].distance_to(pages[1]),
-            limit=pipeline.parameters.distance,
-            content=_content(*pages),
-            features_in_common=len(features[0] & features[1]),
-            pages=[
-                OnePage(
-                    place=place,
-                    fingerprint=f"{page.fingerprint:016x}",
-                    tokens=page.tokens,
-                    text=text[:SHOWN_CHARACTERS],
-                    features=len(own),
-                    features_of_its_own=sorted(own - other)[:SHOWN_FEATURES],
-                )
+        found = {
+            "decision": decision_as_json(decision),
+            "distance": pages[0].distance_to(pages[1]),
+            "limit": pipeline.parameters.distance,  # the largest that makes a candidate
+            "content": _content(*pages),
+            "features_in_common": len(features[0] & features[1]),
+            "pages": [
+                {
+                    "place": place,
+                    "fingerprint": f"{page.fingerprint:016x}",
+                    "tokens": page.tokens,
+                    "text": text[:SHOWN_CHARACTERS],
+                    "features": len(own),
+                    "features_of_its_own": sorted(own - other)[:SHOWN_FEATURES],
+                }
                 for place, page, text, own, other in zip(
                     places, pages, texts, features, reversed(features), strict=True
                 )
             ],
-            new=_new(pages[0], pages[1], told),
+            "new": [one._asdict() for one in _new(pages[0], pages[1], told)],
+        }
+        return Result(found, _explained(found, decision))
+
+
+def _explained(found: dict[str, Any], decision: Decision) -> Iterator[RenderableType]:
+    for page in found["pages"]:
+        yield Rule(Text(page["place"]))
+        yield from page["text"].splitlines()
+    table = Table("", "first", "second", box=box.SIMPLE)
+    for heading in ("fingerprint", "tokens", "features"):
+        table.add_row(heading, *(str(page[heading]) for page in found["pages"]))
+    own = (Text(", ".join(page["features_of_its_own"])) for page in found["pages"])
+    table.add_row("features that the other has not", *own)
+    yield table
+    yield f"features in common: {found['features_in_common']}"
+    yield f"distance of main texts: {found['distance']}, limit {found['limit']}"
+    if content := found["content"]:
+        yield (
+            f"content: distance {content['distance']}, share in common "
+            f"{content['share']:.3f} of {content['compared']} shingles compared"
         )
-
-    def as_json(self, found: Explanation) -> object:
-        new = [one._asdict() for one in found.new]
-        return {**asdict(found), "decision": decision_as_json(found.decision), "new": new}
-
-    def show(self, found: Explanation, console: Console) -> None:
-        for page in found.pages:
-            console.rule(page.place)
-            for line in page.text.splitlines():
-                print_line(console, line)
-        table = Table("", "first", "second", box=box.SIMPLE)
-        for heading in ("fingerprint", "tokens", "features"):
-            table.add_row(heading, *(str(getattr(page, heading)) for page in found.pages))
-        own = (", ".join(page.features_of_its_own) for page in found.pages)
-        table.add_row("features that the other has not", *own)
-        console.print(table)
-        console.print(f"features in common: {found.features_in_common}")
-        console.print(f"distance of main texts: {found.distance}, limit {found.limit}")
-        if (content := found.content) is not None:
-            console.print(
-                f"content: distance {content.distance}, share in common "
-                f"{content.share:.3f} of {content.compared} shingles compared"
-            )
-        for one in found.new:
-            print_line(console, f"new in the second: {one.kind} at {one.place or '-'}: {one.text}")
-        decision = found.decision
-        console.print(f"verdict on the second: {decision.verdict} ({decision.reason})")
-        is_near = (decision.verdict, decision.reason) != ("unique", "new_text")
-        if case := CASES.get(decision.reason) if is_near else NOT_NEAR:
-            console.print(f"  {case}")
+    for one in found["new"]:
+        yield f"new in the second: {one['kind']} at {one['place'] or '-'}: {one['text']}"
+    yield f"verdict on the second: {decision.verdict} ({decision.reason})"
+    is_near = (decision.verdict, decision.reason) != ("unique", "new_text")
+    if case := CASES.get(decision.reason) if is_near else NOT_NEAR:
+        yield f"  {case}"
 
 
 def _new(one: Page, other: Page, told: PageValues) -> list[Told]:
@@ -216,12 +176,12 @@ def _new(one: Page, other: Page, told: PageValues) -> list[Told]:
     return [known[value] for value in new if value in known]
 
 
-def _content(one: Page, other: Page) -> ContentOverlap | None:
-    """Return how the contents of the two compare; None if one has no content."""
+def _content(one: Page, other: Page) -> dict[str, float] | None:
+    """Return how the contents of the two compare, the second view; None if one has no content."""
     if one.sketch is None or other.sketch is None:
         return None
     if one.content_fingerprint is None or other.content_fingerprint is None:
         return None
     shared = overlap(one.sketch, other.sketch)
     distance = hamming_distance(one.content_fingerprint, other.content_fingerprint)
-    return ContentOverlap(distance, shared.share, shared.compared)
+    return {"distance": distance, "share": shared.share, "compared": shared.compared}

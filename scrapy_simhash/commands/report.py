@@ -6,9 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from scrapy_simhash.commands.base import Subcommand, progress
+from scrapy_simhash.commands.base import Result, Subcommand, progress
 from scrapy_simhash.errors import SourceError
 from scrapy_simhash.files import replacing
 from scrapy_simhash.report.collector import Collector
@@ -20,11 +18,8 @@ from scrapy_simhash.report.savings import FeedRules
 # Between two steps of the progress bar: a step for each line takes as long as the line does.
 CHUNK_BYTES = 1 << 20
 
-# The JSON of a report, as docs/report.md describes it.
-Document = dict[str, Any]
 
-
-class ReportCommand(Subcommand[Document]):
+class ReportCommand(Subcommand):
     """Reads decisions feeds, of one crawl or of several, and shows what is in them."""
 
     name = "report"
@@ -36,30 +31,22 @@ class ReportCommand(Subcommand[Document]):
         )
         parser.add_argument("--output", type=Path, metavar="FILE", help="write the HTML page there")
 
-    async def find(self, options: argparse.Namespace) -> Document:
+    async def find(self, options: argparse.Namespace) -> Result:
         report = _report(options.feeds)
         if options.output:
             write_page(html_of(report), options.output)
-        return report
-
-    def show(self, found: Document, console: Console) -> None:
-        totals = found["totals"]
-        console.print(
+        totals = report["totals"]
+        line = (
             f"{counted(totals['judged'], 'page(s) judged')}, "
             f"{counted(totals['duplicates'], 'duplicate(s)')} "
             f"({totals['duplicate_share']:.1%}), {totals['dropped']:,} dropped, "
             f"{totals['skipped']:,} not judged, "
-            f"{counted(totals['unreadable_lines'], 'unreadable line(s)')}",
-            highlight=False,
+            f"{counted(totals['unreadable_lines'], 'unreadable line(s)')}"
         )
-        for table in short_tables(found):
-            console.print(table)
-
-    def as_json(self, found: Document) -> object:
-        return found
+        return Result(report, [line, *short_tables(report)])
 
 
-def _report(feeds: list[Path]) -> Document:
+def _report(feeds: list[Path]) -> dict[str, Any]:
     """Read *feeds* into one report.
 
     :raises SourceError: one cannot be read, or no feed has a decision.

@@ -9,11 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
-from rich.console import Console
-
-from scrapy_simhash.commands.base import Subcommand, add_index_or_spider, print_line
+from scrapy_simhash.commands.base import Result, Subcommand, add_index_or_spider
 from scrapy_simhash.crawl.parked import read_parked
 from scrapy_simhash.crawl.parking import PARKED_FILE
 from scrapy_simhash.errors import SettingsError
@@ -27,14 +25,7 @@ from scrapy_simhash.url_rules.evidence import Hypothesis
 from scrapy_simhash.urls import site_of_host
 
 
-class Listing(NamedTuple):
-    """What was found, or done: in values that JSON has, and in lines for people to read."""
-
-    document: dict[str, Any]
-    lines: list[str]
-
-
-class RulesCommand(Subcommand[Listing]):
+class RulesCommand(Subcommand):
     """Lists or forgets rules, or counts and writes out the requests that rules have parked."""
 
     name = "rules"
@@ -63,7 +54,7 @@ class RulesCommand(Subcommand[Listing]):
             help="with --parked, write their addresses and rules, as JSON lines",
         )
 
-    async def find(self, options: argparse.Namespace) -> Listing:
+    async def find(self, options: argparse.Namespace) -> Result:
         if options.parked:
             return _parked(Path(options.index), options.write)
         numbers = options.forget
@@ -78,19 +69,12 @@ class RulesCommand(Subcommand[Listing]):
             found = sorted(known, key=lambda one: (_site(one), one.number))
             if numbers is None:
                 rules = [_as_json(one) for one in found]
-                return Listing({"rules": rules, "forgotten": None}, [*_listed(found)])
+                return Result({"rules": rules, "forgotten": None}, _listed(found))
             named = [one for one in found if not numbers or one.number in numbers]
             for one in named:
                 await index.learned.forget_rule(_site(one), one.rule)
         forgotten = {"rules": [], "forgotten": len(named)}
-        return Listing(forgotten, [counted(len(named), "rule(s) forgotten")])
-
-    def as_json(self, found: Listing) -> object:
-        return found.document
-
-    def show(self, found: Listing, console: Console) -> None:
-        for line in found.lines:
-            print_line(console, line)
+        return Result(forgotten, [counted(len(named), "rule(s) forgotten")])
 
 
 def _site(one: Hypothesis) -> str:
@@ -139,7 +123,7 @@ def _state(one: Hypothesis) -> str:
     return "acts nowhere: it was wrong at least once in each folder" if one.failures else "on trial"
 
 
-def _parked(where: Path, output: Path | None) -> Listing:
+def _parked(where: Path, output: Path | None) -> Result:
     """Count the requests parked in a JOBDIR or beside an index; write them out as JSON lines."""
     if not (files := _files(where)):
         raise SettingsError(f"there are no parked requests in {where}, or beside it")
@@ -157,7 +141,7 @@ def _parked(where: Path, output: Path | None) -> Listing:
     written = None if output is None else counts.total()
     if written is not None:
         lines.append(counted(written, "request(s) written"))
-    return Listing({"rules": rows, "written": written}, lines)
+    return Result({"rules": rows, "written": written}, lines)
 
 
 def _files(place: Path) -> list[Path]:

@@ -12,19 +12,17 @@ import json
 import sys
 from collections import Counter
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TextIO
 
-from rich.console import Console
-
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import (
+    Result,
     Subcommand,
     add_index_or_spider,
     pipeline_of,
-    print_line,
     progress,
 )
 from scrapy_simhash.commands.sources import analysed_pages, pages_at
@@ -37,15 +35,7 @@ from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.report.counting import counted
 
 
-@dataclass(frozen=True)
-class Exported:
-    """How many pages were written, and where."""
-
-    pages: int
-    output: str
-
-
-class ExportCommand(Subcommand[Exported]):
+class ExportCommand(Subcommand):
     """Writes the groups of an index as a table: each kept page, followed by its duplicates."""
 
     name = "export"
@@ -59,7 +49,7 @@ class ExportCommand(Subcommand[Exported]):
             help="a file to make, .jsonl or .csv, or - for JSON lines on the screen",
         )
 
-    async def find(self, options: argparse.Namespace) -> Exported | None:
+    async def find(self, options: argparse.Namespace) -> Result | None:
         async with open_lasting(options.index) as index:
             if options.output == "-":
                 await _write(index, sys.stdout)
@@ -69,10 +59,8 @@ class ExportCommand(Subcommand[Exported]):
                     written = await _write(index, file, options.output.endswith(".csv"))
             except OSError as exc:
                 raise SimhashError(f"{options.output} cannot be made: {exc}") from exc
-        return Exported(written, options.output)
-
-    def show(self, found: Exported, console: Console) -> None:
-        print_line(console, f"{counted(found.pages, 'page(s) written')} to {found.output}")
+        line = f"{counted(written, 'page(s) written')} to {options.output}"
+        return Result({"pages": written, "output": options.output}, [line])
 
 
 async def _write(index: Index, file: TextIO, is_csv: bool = False) -> int:
@@ -94,15 +82,7 @@ async def _write(index: Index, file: TextIO, is_csv: bool = False) -> int:
     return written
 
 
-@dataclass(frozen=True)
-class Imported:
-    """How many pages got which verdict; *unread* is what the sources have beside pages."""
-
-    verdicts: Counter[str]
-    unread: Unread
-
-
-class ImportCommand(Subcommand[Imported]):
+class ImportCommand(Subcommand):
     """Judges pages from elsewhere as a crawl would, and remembers them.
 
     The index is made where there is none.  The pages of another index are not judged anew: kept
@@ -117,7 +97,7 @@ class ImportCommand(Subcommand[Imported]):
         add_index_or_spider(parser)
         parser.add_argument("sources", metavar="SOURCE", nargs="+", help="where the pages are")
 
-    async def find(self, options: argparse.Namespace) -> Imported:
+    async def find(self, options: argparse.Namespace) -> Result:
         pipeline = pipeline_of(options)
         verdicts: Counter[str] = Counter()
         unread = Unread()
@@ -126,18 +106,10 @@ class ImportCommand(Subcommand[Imported]):
                 verdicts["copied"] += await _copied(place, options.index, pipeline.parameters)
             else:
                 verdicts += await _judged(Path(place), options, pipeline, unread)
-        return Imported(verdicts, unread)
-
-    def show(self, found: Imported, console: Console) -> None:
-        console.print(f"pages: {found.verdicts.total():,}")
-        for verdict, number in found.verdicts.items():
-            console.print(f"{verdict}: {number:,}")
-        for line in found.unread.lines():
-            print_line(console, line)
-
-    def as_json(self, found: Imported) -> object:
-        unread = {"unread": found.unread.as_json()} if found.unread.counts else {}
-        return {"pages": found.verdicts.total(), **found.verdicts, **unread}
+        counts = {"pages": verdicts.total(), **verdicts}
+        lines = [f"{name}: {number:,}" for name, number in counts.items()]
+        not_read = {"unread": unread.as_json()} if unread.counts else {}
+        return Result({**counts, **not_read}, [*lines, *unread.lines()])
 
 
 async def _copied(source_place: str, target_place: str, parameters: Parameters) -> int:

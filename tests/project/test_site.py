@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scrapy.settings import Settings
@@ -41,7 +40,7 @@ def test_options_of_the_commands_are_those_of_their_help() -> None:
 
 @pytest.mark.parametrize("subcommand", subcommands(), ids=lambda subcommand: subcommand.name)
 def test_every_option_that_help_shows_is_in_the_section(
-    subcommand: Subcommand[Any], capsys: pytest.CaptureFixture[str]
+    subcommand: Subcommand, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parser, command = argparse.ArgumentParser(), SimhashCommand()
     command.settings = Settings()
