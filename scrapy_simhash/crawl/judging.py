@@ -50,10 +50,10 @@ from scrapy_simhash.crawl.run import (
     spider_name,
 )
 from scrapy_simhash.crawl.setup import (
+    PARTS,
     Parts,
     RareWarning,
     active_settings,
-    give_back,
     parts_of,
     say_what_is_between,
     spare_the_collector,
@@ -188,8 +188,7 @@ class SimhashDownloaderMiddleware:
 
     async def spider_closed(self, spider: Spider, reason: str) -> None:
         try:
-            if WORKERS.give_back(self.workers):
-                await self.workers.close()
+            await WORKERS.give_back(self.workers)
             left = await self._withdrawals.finish(self._in_vain)
             # What was not asked for by now is only reached if its pages are passed on once more.
             is_done = reason == "finished"
@@ -203,7 +202,7 @@ class SimhashDownloaderMiddleware:
                     extra={"spider": spider},
                 )
         finally:
-            await give_back(self._parts)
+            await PARTS.give_back(self._parts)
 
     def item_scraped(self, response: Response) -> None:
         """Note that pipelines have accepted an item."""

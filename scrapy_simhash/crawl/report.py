@@ -154,8 +154,7 @@ class SimhashReport:
         try:
             return await self.pairs.side_by_side(writing.workers, writing.limit_seconds)
         finally:
-            if WORKERS.give_back(writing.workers):
-                await writing.workers.close()
+            await WORKERS.give_back(writing.workers)
 
     def _about(self, spider: Spider, side_by_side: list[dict[str, Any]]) -> CrawlInfo:
         settings = self.crawler.settings

@@ -18,7 +18,7 @@ from scrapy_simhash.crawl.choices import is_inline
 from scrapy_simhash.crawl.dead_ends import DeadEnds
 from scrapy_simhash.crawl.parking import Parking, is_exempt, parking_place
 from scrapy_simhash.crawl.requests import redirects_in
-from scrapy_simhash.crawl.setup import Parts, active_settings, give_back, parts_of
+from scrapy_simhash.crawl.setup import PARTS, Parts, active_settings, parts_of
 from scrapy_simhash.decision.page import NEW_ADDRESSES, Decision, Page
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.savings import Savings
@@ -151,7 +151,7 @@ class SimhashRulesMiddleware:
                 await asyncio.wait(self._storing)
             self.close(is_done=reason == "finished")
         finally:
-            await give_back(self._parts)
+            await PARTS.give_back(self._parts)
 
     def close(self, is_done: bool) -> None:
         """Keep what is parked; and what is known of dead ends, unless the crawl *is_done*."""

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cachetools import FIFOCache
 from scrapy.crawler import Crawler
@@ -38,6 +38,13 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+
+class _Resource(Protocol):
+    async def close(self) -> None: ...
+
+
+R = TypeVar("R", bound=_Resource)
+
 # The file in JOBDIR that names the crawl: a run that resumes it belongs to the same one.
 JOB_FILE = "simhash.crawl"
 # Where the index did not take the beginning, it is asked again after this time.
@@ -46,33 +53,27 @@ AGAIN_SECONDS = 1.0
 MAX_BEGUN = 1_000
 
 
-class Shared(Generic[T]):
-    """Resources by key; all users of a key at the same time get the same resource."""
+class Shared(Generic[R]):
+    """Resources by key; all users of a key at a time get the same one; the last closes it."""
 
     def __init__(self) -> None:
-        self._resources: dict[Hashable, T] = {}
+        self._resources: dict[Hashable, R] = {}
         self._users: Counter[Hashable] = Counter()
 
-    def take(self, key: Hashable, make: Callable[[], T]) -> T:
+    def take(self, key: Hashable, make: Callable[[], R]) -> R:
         """Return the resource of *key*; *make* makes it if it has no user yet."""
         if key not in self._resources:
             self._resources[key] = make()
         self._users[key] += 1
         return self._resources[key]
 
-    def give_back(self, resource: T) -> bool:
-        """End one use of *resource*; return whether it was the last, so the caller must close it.
-
-        Users are counted in one thread; closing may take place in another one.
-        """
-        for key, held in self._resources.items():
-            if held is resource:
-                self._users[key] -= 1
-                if self._users[key]:
-                    return False
+    async def give_back(self, resource: R) -> None:
+        """End one use of *resource*; the last one closes it."""
+        for key in [key for key, held in self._resources.items() if held is resource]:
+            self._users[key] -= 1
+            if not self._users[key]:
                 self.forget(key)
-                return True
-        return False
+                await resource.close()
 
     def forget(self, key: Hashable) -> None:
         """End all uses of the resource of *key*, if there is one."""

@@ -65,8 +65,13 @@ class Parts:
     learns_in: Index | None = None
     rules: Any = None  # a SimhashRulesMiddleware, whose module imports this one
 
+    async def close(self) -> None:
+        """End one use of the indexes."""
+        for index in filter(None, (self.index, self.learns_in)):
+            await INDEXES.give_back(index)
 
-_PARTS: Shared[Parts] = Shared()
+
+PARTS: Shared[Parts] = Shared()
 # What is under way after refused starts.
 _CLOSING: set[asyncio.Future[None]] = set()
 
@@ -170,7 +175,7 @@ def parts_of(crawler: Crawler, settings: SimhashSettings) -> Parts:
         index, learns_in = index_of(crawler, settings, pipeline.parameters)
         return Parts(pipeline, index, RequestFacts(crawler, settings), learns_in)
 
-    return _PARTS.take(crawler, made)
+    return PARTS.take(crawler, made)
 
 
 def _close_if_refused(crawler: Crawler, index: Index) -> None:
@@ -178,19 +183,10 @@ def _close_if_refused(crawler: Crawler, index: Index) -> None:
     with suppress(RuntimeError):  # by which later versions of Scrapy say that there is none
         if crawler.engine is not None:
             return
-    _PARTS.forget(crawler)
-    if INDEXES.give_back(index):
-        closing = asyncio.ensure_future(index.close())
-        _CLOSING.add(closing)
-        closing.add_done_callback(_CLOSING.discard)
-
-
-async def give_back(parts: Parts) -> None:
-    """End one use of what the middlewares share; the last one of all crawls closes the index."""
-    if _PARTS.give_back(parts):
-        for index in (parts.index, parts.learns_in):
-            if index is not None and INDEXES.give_back(index):
-                await index.close()
+    PARTS.forget(crawler)
+    closing = asyncio.ensure_future(INDEXES.give_back(index))
+    _CLOSING.add(closing)
+    closing.add_done_callback(_CLOSING.discard)
 
 
 def _data_folder() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -248,7 +249,7 @@ def test_data_folder_that_cannot_be_made_leaves_the_index_in_memory(
     monkeypatch.setattr("scrapy_simhash.crawl.setup.data_path", read_only)
     crawler = get_crawler(Links)
     index, _ = index_of(crawler, SimhashSettings(), PARAMETERS)
-    INDEXES.give_back(index)
+    asyncio.run(INDEXES.give_back(index))
     assert str(index) == "memory:"
     assert parking_place(crawler, SimhashSettings(rules="use")) is None
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
