@@ -7,10 +7,10 @@ import asyncio
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from scrapy_simhash.batch.unread import Unread
 from scrapy_simhash.commands.base import Result, Subcommand, progress
@@ -25,17 +25,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.batch.records import Input
 
 
-@dataclass(frozen=True)
-class BatchResult:
-    """The pages of an archive by verdict, reason and whether they are crowded.
-
-    *unread* are the records that are no pages or could not be read.  *clean* removes what the
-    stages of the batch have left.
-    """
-
-    counts: Counter[tuple[str, str, bool]]
-    unread: Unread
-    clean: Callable[[], None]
+# Pages by verdict, reason and whether they are crowded.
+Counts: TypeAlias = "Counter[tuple[str, str, bool]]"
 
 
 class BatchCommand(Subcommand):
@@ -118,18 +109,18 @@ class BatchCommand(Subcommand):
             check_sources(source.place for source in sources)
         run = _on_spark if options.engine == "spark" else _on_this_machine
         # Its readers have event loops of their own.
-        found = await asyncio.to_thread(run, options, sources, choices)
+        counts, unread, clean = await asyncio.to_thread(run, options, sources, choices)
         if options.kept:
             write_kept(Path(options.out), Path(options.kept))
         if options.report:
             out = Path(options.out)
             write_page(html_of(batch_report(out, out.name)), Path(options.report))
         if not options.work:
-            found.clean()
-        return _found(found.counts, found.unread, options.out)
+            clean()
+        return _result(counts, unread, options.out)
 
 
-def _found(counts: Counter[tuple[str, str, bool]], unread: Unread, output: str) -> Result:
+def _result(counts: Counts, unread: Unread, output: str) -> Result:
     verdicts: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     crowded = 0
@@ -164,7 +155,8 @@ def _found(counts: Counter[tuple[str, str, bool]], unread: Unread, output: str) 
 
 def _on_this_machine(
     options: argparse.Namespace, sources: Sequence[Input], choices: Choices
-) -> BatchResult:
+) -> tuple[Counts, Unread, Callable[[], None]]:
+    """Return the pages, what was not read, and what removes that which the stages have left."""
     import pyarrow.parquet as pq
 
     from scrapy_simhash.batch import local
@@ -175,16 +167,17 @@ def _on_this_machine(
         raise SourceError(f"{out} is there already; name a file that is not")
     known = None if options.known is None else Path(options.known)
     unread = local.run(sources, choices, work, out, known, partial(progress, total=None))
-    counts: Counter[tuple[str, str, bool]] = Counter()
+    counts: Counts = Counter()
     for batch in pq.ParquetFile(out).iter_batches(columns=["verdict", "reason", "crowded"]):
         verdicts, reasons, crowded = batch.to_pydict().values()
         counts.update(zip(verdicts, reasons, map(bool, crowded), strict=True))
-    return BatchResult(counts, unread, partial(shutil.rmtree, work))
+    return counts, unread, partial(shutil.rmtree, work)
 
 
 def _on_spark(
     options: argparse.Namespace, sources: Sequence[Input], choices: Choices
-) -> BatchResult:
+) -> tuple[Counts, Unread, Callable[[], None]]:
+    """Return the same."""
     try:
         from scrapy_simhash.spark import duplicates
         from scrapy_simhash.spark.engine import in_short
@@ -203,4 +196,4 @@ def _on_spark(
         decisions, unread = duplicates.run(engine, sources, choices, options.out, options.known)
         groups = decisions.groupBy("verdict", "reason", "crowded").count().collect()
     counts = Counter({(row[0], row[1], bool(row[2])): row[3] for row in groups})
-    return BatchResult(counts, unread, partial(engine.remove, work))
+    return counts, unread, partial(engine.remove, work)
