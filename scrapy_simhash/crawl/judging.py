@@ -539,7 +539,8 @@ class SimhashDownloaderMiddleware:
             page, _ = await self._analysed(again, is_urgent=True)
             await self._withdrawals.wait()
             await self._kept.read_again(page)
-            decision = with_links(self.index, self._reach, page, await self.index.check(page))
+            found = await self.index.check(page)
+            decision, _ = with_links(self.index, self._reach, page, found)
         except Exception:  # its body is forgotten, say
             logger.debug("A dropped page cannot be judged again", exc_info=True)
             return None

@@ -96,14 +96,14 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     address = with_stripped(page.url, index.learned.noises.of(page.section).cuts.parameters)
     by_text = decision.verdict != "variant"
     if decision.beside is not None and index.parameters.share is not None:
-        told = with_links(index, reach, page, decision.beside)
+        told, _ = with_links(index, reach, page, decision.beside)
         decision = replace(decision, is_alias=told.is_duplicate or told.is_alias)
     elif (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
         reach.note_unique(page.url, by_text)
     if decision.reason in OTHER_PAGES:
         reach.note_judged(address, is_same=False, by_text=by_text)
     elif decision.is_duplicate and index.parameters.share is not None:
-        told, leads_on = _with_links(index, reach, page, decision)
+        told, leads_on = with_links(index, reach, page, decision)
         reach.note_judged(address, is_same=not leads_on)
         if told is not decision:
             await index.keep(page)
@@ -111,18 +111,12 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     return decision, decision
 
 
-def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> Decision:
+def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> tuple[Decision, bool]:
     """Return the decision on a page by what it says, or that it is kept for links that are new.
 
-    It is if it is a duplicate with addresses that the spider was never handed.
+    It is if it is a duplicate with addresses that the spider was never handed.  With it comes
+    whether the page leads to something that no kept page may lead to.
     """
-    return _with_links(index, reach, page, decision)[0]
-
-
-def _with_links(
-    index: Index, reach: Reach, page: Page, decision: Decision
-) -> tuple[Decision, bool]:
-    """Return the same, and whether the page leads to something that no kept page may lead to."""
     if not decision.is_duplicate or decision.representative is None:
         return decision, False
     cuts = index.learned.noises.of(page.section).cuts
@@ -383,19 +377,15 @@ class Reach:
     def note_judged(self, addresses: Iterable[str], is_same: bool, by_text: bool = False) -> None:
         """Note that an address led to a duplicate, or to something else, *by_text* or by values."""
         for address in addresses:
-            self._note_judged(address, is_same, by_text)
-
-    def _note_judged(self, address: str, is_same: bool, by_text: bool) -> None:
-        keys = self._waiting.pop(address, ())
-        if is_same and (rules := _rules_among(keys)):
-            self._note_pattern(_pattern_of(address, rules), rules)
-        for key in keys:
-            trials = self._trials_of(key)
-            trials.open = max(0, trials.open - 1)
-            trials.are_followed = True
-            trials.texts += by_text
-            trials.different += not is_same and not by_text
-            trials.same += is_same
+            keys = self._waiting.pop(address, ())
+            if is_same and (rules := _rules_among(keys)):
+                self._note_pattern(_pattern_of(address, rules), rules)
+            for trials in map(self._trials_of, keys):
+                trials.open = max(0, trials.open - 1)
+                trials.are_followed = True
+                trials.texts += by_text
+                trials.different += not is_same and not by_text
+                trials.same += is_same
 
     def _trials_of(self, key: Key) -> _Trials:
         return self._others[key] if isinstance(key, Naming | Changing) else self._rules[key]

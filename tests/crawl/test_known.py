@@ -290,11 +290,11 @@ def test_an_address_in_the_content_under_another_name_must_be_in_several_copies(
     decision = Decision("exact_duplicate", "same_text", kept_url, 0, 1.0, renamed=(0,))
     with open_index(MEMORY, PARAMETERS) as index:
         for _ in range(FRAME_AFTER):
-            told = with_links(index.index, found, copy, decision)
+            told, _ = with_links(index.index, found, copy, decision)
             assert (told.verdict, told.reason) == ("variant", reason)
             assert told.new == (Told(kind, "", photo),)
         if is_cut or kind == "data":  # any other must be handed, too
-            assert with_links(index.index, found, copy, decision) is decision
+            assert with_links(index.index, found, copy, decision)[0] is decision
 
 
 def test_what_led_somewhere_else_is_new_from_then_on() -> None:
