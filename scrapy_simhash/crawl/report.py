@@ -6,11 +6,10 @@ import asyncio
 import json
 import logging
 import platform
-from collections.abc import Collection
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider
 from scrapy import signals as scrapy_signals
@@ -39,14 +38,6 @@ logger = logging.getLogger(__name__)
 SAVE_SECONDS = 300.0
 
 
-class Writing(NamedTuple):
-    """Where the report is written, and what compares pages for it at close, in which time."""
-
-    path: Path
-    workers: Workers
-    limit_seconds: float
-
-
 class SimhashReport:
     """Collect the decisions; at close, write ``SIMHASH_REPORT_FILE`` and log what stands out.
 
@@ -55,38 +46,27 @@ class SimhashReport:
     a crawl that is resumed goes on counting, and raises alarms anew.
     """
 
-    def __init__(
-        self,
-        crawler: Crawler,
-        collector: Collector,
-        state: JobState[Collector],
-        closing: Collection[str],
-        writing: Writing | None,
-    ) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.collector = collector
-        self.state = state
-        self.closing = closing
-        self.writing = writing
+        self.settings = settings = active_settings(crawler)
+        # Where the report is written, and what compares pages for it at close.
+        self.path: Path | None = None
+        self.workers: Workers | None = None
+        if path := file_path(crawler, "SIMHASH_REPORT_FILE", settings.report_file):
+            self.path, pipeline = path.absolute(), Pipeline.of(settings)
+            self.workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
+        self.state: JobState[Collector] = JobState(crawler, "report")
+        self.collector = self.state.load() or Collector()
+        self.collector.watch = self.collector.watch.resumed()
         self.pairs = Pairs()
         self._again = RareWarning(logger)
-        self._links_before = collector.links_not_followed or 0
+        self._links_before = self.collector.links_not_followed or 0
         self._save_at = monotonic() + SAVE_SECONDS
         self._closing: asyncio.Future[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = active_settings(crawler)
-        writing = None
-        path = file_path(crawler, "SIMHASH_REPORT_FILE", settings.report_file)
-        if path is not None:
-            pipeline = Pipeline.of(settings)
-            workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
-            writing = Writing(path.absolute(), workers, settings.page_timeout)
-        state: JobState[Collector] = JobState(crawler, "report")
-        collector = state.load() or Collector()
-        collector.watch = collector.watch.resumed()
-        extension = cls(crawler, collector, state, settings.close_on, writing)
+        extension = cls(crawler)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
@@ -94,7 +74,7 @@ class SimhashReport:
     def page_judged(self, record: Record, response: Response, spider: Spider) -> None:
         for alarm in self.collector.add(record):
             self._raise(alarm, spider)
-        if self.writing is not None and record.decision.verdict != "skipped":
+        if self.path is not None and record.decision.verdict != "skipped":
             encoding = getattr(response, "encoding", None)
             self.pairs.add(record, response.body, encoding, self.collector.members(record))
         if monotonic() >= self._save_at:
@@ -109,15 +89,14 @@ class SimhashReport:
         self.collector.links_not_followed = self._links_before + self.crawler.stats.get_value(
             "simhash/links_not_followed", 0
         )
-        side_by_side = [] if self.writing is None else await self._side_by_side(self.writing)
-        report = report_of(self.collector, self._about(spider, side_by_side))
+        report = report_of(self.collector, self._about(spider, await self._side_by_side()))
         if text := text_of(report):
             logger.info(
                 "What stands out among the near-duplicates:\n%s", text, extra={"spider": spider}
             )
-        if self.writing is not None:
+        if self.path is not None:
             document = json.dumps(report, ensure_ascii=False, indent=1)
-            self._write(self.writing.path, html_of(report), document, spider)
+            self._write(self.path, html_of(report), document, spider)
         self.state.save(self.collector)
 
     def _raise(self, alarm: Alarm, spider: Spider) -> None:
@@ -130,7 +109,7 @@ class SimhashReport:
         self.crawler.stats.inc_value(f"simhash/alarms/{alarm.name}")
         self.crawler.signals.send_catch_log(signals.alarm_raised, alarm=alarm, spider=spider)
         engine = self.crawler.engine
-        if alarm.name in self.closing and self._closing is None and engine is not None:
+        if alarm.name in self.settings.close_on and self._closing is None and engine is not None:
             closing = engine.close_spider_async(reason=f"simhash_{alarm.name}")
             self._closing = asyncio.ensure_future(closing)
 
@@ -149,12 +128,14 @@ class SimhashReport:
         else:
             logger.info("Report of near-duplicates: %s", path, extra={"spider": spider})
 
-    async def _side_by_side(self, writing: Writing) -> list[dict[str, Any]]:
-        """Return what differs in pages of the largest groups."""
+    async def _side_by_side(self) -> list[dict[str, Any]]:
+        """Return what differs in pages of the largest groups, if it is to be written."""
+        if self.workers is None:
+            return []
         try:
-            return await self.pairs.side_by_side(writing.workers, writing.limit_seconds)
+            return await self.pairs.side_by_side(self.workers, self.settings.page_timeout)
         finally:
-            await WORKERS.give_back(writing.workers)
+            await WORKERS.give_back(self.workers)
 
     def _about(self, spider: Spider, side_by_side: list[dict[str, Any]]) -> CrawlInfo:
         settings = self.crawler.settings

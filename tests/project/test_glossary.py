@@ -23,7 +23,7 @@ TECHNICAL = """
     Buckets Checkpoints Counts Invariant Problem Question Script Segments Server Store
     Atom Changing Comparable Naming Differences Found Judged Kind Parameters Session StoredField
     Told JobState Parts RareWarning RuledOut Sample Selection Shared Shown Sight
-    Target Threshold UnderWay Withdrawals Writing
+    Target Threshold UnderWay Withdrawals
 """
 
 
