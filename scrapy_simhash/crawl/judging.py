@@ -42,13 +42,7 @@ from scrapy_simhash.crawl.requests import (
     mark_posted,
     redirects_in,
 )
-from scrapy_simhash.crawl.run import (
-    WORKERS,
-    CrawlRun,
-    FailedPage,
-    Withdrawals,
-    spider_name,
-)
+from scrapy_simhash.crawl.run import WORKERS, CrawlRun, Withdrawals, spider_name
 from scrapy_simhash.crawl.setup import (
     PARTS,
     Parts,
@@ -241,9 +235,7 @@ class SimhashDownloaderMiddleware:
             if asks:
                 self._dropped.take_back(response.url)
             self._tell(lambda rules: rules.page_taken_back(request, response.url))
-            self._withdrawals.begin(
-                FailedPage(*self._key(request, response), decision, response.url)
-            )
+            self._withdrawals.begin(*self._key(request, response), decision, response.url)
 
     def _key(self, request: Request, response: Response) -> tuple[str, bytes]:
         """Return the scope and the request fingerprint of a page, by which the index has it."""

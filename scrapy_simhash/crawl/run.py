@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from time import monotonic
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from cachetools import FIFOCache
 from scrapy.crawler import Crawler
@@ -235,15 +235,6 @@ class JobState(Generic[T]):
                 self._path.unlink(missing_ok=True)
 
 
-class FailedPage(NamedTuple):
-    """A page in the index that the spider, or a pipeline, could not use."""
-
-    scope: str
-    request_fingerprint: bytes
-    decision: Decision
-    url: str
-
-
 class Withdrawals:
     """Removes pages from *index* while the crawl runs, and tries failed removals again at its end.
 
@@ -254,17 +245,20 @@ class Withdrawals:
         self._index = index
         self._count = count
         self._under_way: set[asyncio.Task[None]] = set()
-        self._left: list[FailedPage] = []
+        self._left: list[tuple[str, bytes, Decision, str]] = []
         # By their identity, the decisions on the last pages: several items of a page may be
         # refused, and its request may be judged again later, with an equal decision.
         self._begun: FIFOCache[int, Decision] = FIFOCache(MAX_BEGUN)
 
-    def begin(self, page: FailedPage) -> None:
-        """Begin to remove a page, once, without waiting for the end."""
-        if id(page.decision) in self._begun:
+    def begin(self, scope: str, request_fingerprint: bytes, decision: Decision, url: str) -> None:
+        """Begin to remove a page, once, without waiting for the end.
+
+        The spider, or a pipeline, could not use it.
+        """
+        if id(decision) in self._begun:
             return
-        self._begun[id(page.decision)] = page.decision
-        task = asyncio.ensure_future(self._withdraw(page))
+        self._begun[id(decision)] = decision
+        task = asyncio.ensure_future(self._withdraw(scope, request_fingerprint, decision, url))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -282,7 +276,7 @@ class Withdrawals:
         await self.wait()
         again, self._left = self._left, []
         for page in again:
-            await self._withdraw(page)
+            await self._withdraw(*page)
         met = Decision("refresh", "seen_before")
         for scope, request_fingerprint in in_vain:
             try:
@@ -291,12 +285,13 @@ class Withdrawals:
                 return len(self._left) + 1
         return len(self._left)
 
-    async def _withdraw(self, page: FailedPage) -> None:
-        scope, request_fingerprint, decision, url = page
+    async def _withdraw(
+        self, scope: str, request_fingerprint: bytes, decision: Decision, url: str
+    ) -> None:
         try:
             await self._index.withdraw(scope, request_fingerprint, decision)
         except IndexUnavailableError as exc:
-            self._left.append(page)
+            self._left.append((scope, request_fingerprint, decision, url))
             logger.warning("Not taken back, though it could not be used: %s: %s", url, exc)
         else:
             self._count()

@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_simhash.crawl.choices import DECISION_META_KEY, policy_of
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
 from scrapy_simhash.crawl.requests import RequestFacts
-from scrapy_simhash.crawl.run import FailedPage, Withdrawals
+from scrapy_simhash.crawl.run import Withdrawals
 from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.errors import IndexUnavailableError
@@ -54,7 +54,7 @@ def test_page_that_could_not_be_taken_back_is_tried_once_more_at_the_end(
 
     async def crawl() -> int:
         assert await index.check_and_add(failed) == UNIQUE
-        withdrawals.begin(FailedPage("", failed.request_fingerprint, UNIQUE, failed.url))
+        withdrawals.begin("", failed.request_fingerprint, UNIQUE, failed.url)
         taken_back = await withdrawals.finish()
         assert (await index.counts()).kept == left
         return taken_back
