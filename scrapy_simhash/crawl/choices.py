@@ -62,46 +62,42 @@ _HTML_TAGS = _HTML_4_TAGS | {"dialog", "main", "picture", "search", "slot", "tem
 MAX_BODY_BYTES = 5 << 20
 
 
-class Selection:
-    """Chooses the pages that are judged: by ``SIMHASH_ONLY`` and ``SIMHASH_EXCEPT``, and by kind.
+def why_not(settings: SimhashSettings, request: Request, response: Response) -> Reason | None:
+    """Return the reason for which a page is not judged, None where it is.
 
-    A request whose meta key ``simhash`` asks for a verdict gets one whatever the two settings say.
+    A request whose meta key ``simhash`` asks for a verdict gets one whatever ``SIMHASH_ONLY`` and
+    ``SIMHASH_EXCEPT`` say.
     """
+    wish = request.meta.get(META_KEY)
+    if wish is False:
+        return "opt_out"
+    if wish is None:
+        if request.method != "GET":
+            return "method"
+        if not is_chosen(settings, request, response.url):
+            return "left_out"
+    if not 200 <= response.status < 300:
+        return "status"
+    if not _is_html(response):
+        return "not_html"
+    if len(response.body) > MAX_BODY_BYTES:
+        return "too_large"
+    if wish is None and _is_fragment(response.body):
+        return "not_html"
+    if wish not in (None, True, *ACTIONS):
+        return "bad_meta"
+    return None
 
-    def __init__(self, settings: SimhashSettings) -> None:
-        self._settings = settings
 
-    def why_not(self, request: Request, response: Response) -> Reason | None:
-        """Return the reason for which a page is not judged, None where it is."""
-        wish = request.meta.get(META_KEY)
-        if wish is False:
-            return "opt_out"
-        if wish is None:
-            if request.method != "GET":
-                return "method"
-            if not self.is_chosen(request, response.url):
-                return "left_out"
-        if not 200 <= response.status < 300:
-            return "status"
-        if not _is_html(response):
-            return "not_html"
-        if len(response.body) > MAX_BODY_BYTES:
-            return "too_large"
-        if wish is None and _is_fragment(response.body):
-            return "not_html"
-        if wish not in (None, True, *ACTIONS):
-            return "bad_meta"
-        return None
-
-    def is_chosen(self, request: Request, url: str) -> bool:
-        """Whether SIMHASH_ONLY and SIMHASH_EXCEPT let a page be judged."""
-        only, but = self._settings.only, self._settings.except_
-        if not only and not but:
-            return True
-        callback = callback_name(request)
-        if any(rule.matches(url, callback) for rule in but):
-            return False
-        return not only or any(rule.matches(url, callback) for rule in only)
+def is_chosen(settings: SimhashSettings, request: Request, url: str) -> bool:
+    """Whether SIMHASH_ONLY and SIMHASH_EXCEPT let a page be judged."""
+    only, but = settings.only, settings.except_
+    if not only and not but:
+        return True
+    callback = callback_name(request)
+    if any(rule.matches(url, callback) for rule in but):
+        return False
+    return not only or any(rule.matches(url, callback) for rule in only)
 
 
 def _is_html(response: Response) -> bool:

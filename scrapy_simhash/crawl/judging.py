@@ -27,9 +27,9 @@ from scrapy_simhash.crawl.choices import (
     DECISION_META_KEY,
     META_KEY,
     CarefulPolicy,
-    Selection,
     is_inline,
     policy_of,
+    why_not,
 )
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
 from scrapy_simhash.crawl.reach import OTHER_PAGES, Reach, decide, with_links
@@ -119,7 +119,6 @@ class SimhashDownloaderMiddleware:
         self.settings = parts.pipeline.settings
         self.workers = workers
         self._run = CrawlRun(crawler, self.index, self.settings)
-        self._selection = Selection(self.settings)
         self._request_variants = RequestVariants(self._facts)
         self._policy = policy
         self._reach = Reach(crawler.settings.getint("CONCURRENT_REQUESTS"))
@@ -371,7 +370,7 @@ class SimhashDownloaderMiddleware:
             is_start_request=is_start_request(request),
             redirects=redirects_in(request.meta),
         )
-        if reason := self._selection.why_not(request, response):
+        if reason := why_not(self.settings, request, response):
             if reason == "bad_meta":
                 wish = request.meta[META_KEY]
                 message = f"The meta key 'simhash' must be False, True or an action: got {wish!r}"
@@ -458,7 +457,7 @@ class SimhashDownloaderMiddleware:
         If anything fails, only a lesson is lost.
         """
         page = gist = None
-        if not self._selection.why_not(request, response):
+        if not why_not(self.settings, request, response):
             with suppress(Exception):  # a page that cannot be analysed says nothing
                 fetched = self._fetched(request, response)
                 page, analysis = await self._analysed(fetched, is_urgent=True)

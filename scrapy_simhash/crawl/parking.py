@@ -30,7 +30,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.job import job_dir
 from scrapy.utils.request import request_from_dict
 
-from scrapy_simhash.crawl.choices import META_KEY, Selection
+from scrapy_simhash.crawl.choices import META_KEY, is_chosen
 from scrapy_simhash.crawl.exceptions import RuledOut
 from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests, remove_old
 from scrapy_simhash.crawl.requests import FACTS_META_KEY, ask, is_start_request, redirects_in
@@ -136,7 +136,6 @@ class Parking:
         self._learner = learner
         self._facts = parts.facts
         self._settings = parts.pipeline.settings
-        self._selection = Selection(self._settings)
         try:
             self._store = ParkedRequests(place)
         except (sqlite3.Error, OSError) as exc:
@@ -168,7 +167,7 @@ class Parking:
             and PARKED_META_KEY not in meta
             and self._settings.policy is None
             and (self._settings.action if wish in (None, True) else wish) == "drop"
-            and self._selection.is_chosen(request, request.url)
+            and is_chosen(self._settings, request, request.url)
         )
 
     def consider(self, request: Request) -> None:

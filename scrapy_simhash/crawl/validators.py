@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Request, Response
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_simhash.crawl.choices import CarefulPolicy, Selection
+from scrapy_simhash.crawl.choices import CarefulPolicy, why_not
 from scrapy_simhash.crawl.requests import OWN_META_KEY, PRIORITY, RENDERING, copied
 from scrapy_simhash.crawl.run import CrawlRun, spider_name
 from scrapy_simhash.crawl.setup import Parts
@@ -67,7 +67,6 @@ class Validators:
         self, crawler: Crawler, parts: Parts, policy: CarefulPolicy, run: CrawlRun
     ) -> None:
         self._crawler, self._parts, self._policy, self._run = crawler, parts, policy, run
-        self._selection = Selection(parts.pipeline.settings)
         self._has_cache = crawler.settings.getbool("HTTPCACHE_ENABLED")
         self._liars = parts.index.learned.liars
         self._asked: WeakKeyDictionary[Request, Page] = WeakKeyDictionary()
@@ -101,7 +100,7 @@ class Validators:
             and not (is_set or is_rendered or (self._has_cache and not meta.get("dont_cache")))
             and not self._parts.facts.is_poll(request)
             and not self._liars.include(host_of(request.url))
-            and self._selection.why_not(request, page) is None
+            and why_not(self._parts.pipeline.settings, request, page) is None
             and self._policy.action(request, page, Decision("refresh", "unchanged")) == "drop"
         )
 

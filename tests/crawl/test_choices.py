@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 from scrapy.spiders import CrawlSpider, Rule
 
-from scrapy_simhash.crawl.choices import Selection
+from scrapy_simhash.crawl import choices
 from scrapy_simhash.crawl.walls import MOST_ASKED, MOST_IN_VAIN
 from scrapy_simhash.errors import SettingsError
 from scrapy_simhash.settings import SimhashSettings
@@ -25,9 +25,7 @@ def why_not(
     response: Response | None = None, request: Request | None = None, **settings: Any
 ) -> str | None:
     read = SimhashSettings.read({f"SIMHASH_{name}": value for name, value in settings.items()})
-    return Selection(read).why_not(
-        request or Request(URL), response or HtmlResponse(URL, body=HTML)
-    )
+    return choices.why_not(read, request or Request(URL), response or HtmlResponse(URL, body=HTML))
 
 
 def parse_item(response: Response) -> None:

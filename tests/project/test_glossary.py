@@ -22,7 +22,7 @@ LAYERS = ("decision", "index", "url_rules", "crawl")
 TECHNICAL = """
     Buckets Checkpoints Counts Invariant Problem Question Script Segments Server Store
     Atom Changing Comparable Naming Differences Found Judged Kind Parameters Session StoredField
-    Told JobState Parts RareWarning RuledOut Sample Selection Shared Shown Sight
+    Told JobState Parts RareWarning RuledOut Sample Shared Shown Sight
     Target Threshold UnderWay Withdrawals
 """
 
