@@ -32,7 +32,7 @@ from pathlib import Path
 from rules import cost, crawl, made_up, picture, site, strategies
 
 from scrapy_simhash.url_rules.book import RuleBook
-from scrapy_simhash.url_rules.learner import Learner, PageForRules
+from scrapy_simhash.url_rules.learner import Learner
 
 # Every kind of alias is on one site at least, two on each.
 ALIASES_OF = {
@@ -62,7 +62,7 @@ def simulate(sites: int) -> None:
                     (f"?x{name}=1", f"p{name}-{i}" + "x" * (rng.random() > rates[name])),
                 ):
                     url = f"{HOST}/a/p{name}-{i}{end}"
-                    learner.learn(PageForRules(url, kept.setdefault(content, url)))
+                    learner.learn(url, kept.setdefault(content, url))
         learned = [one for one in book.all() if one.learned is not None]
         wrong = sum(rates[int(one.rule.drop[1:])] < 0.9 for one in learned if one.rule.drop)
         rules, wrong_rules, wrong_sites = (

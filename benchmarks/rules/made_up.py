@@ -33,7 +33,6 @@ from scrapy_simhash.index.opening import open_index
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.report.alarms import ONE_TEXT_PAGES
 from scrapy_simhash.settings import SimhashSettings
-from scrapy_simhash.url_rules.learner import PageForRules
 
 HOST = "http://www.site.com"
 FOLDERS = "abcd"
@@ -307,7 +306,7 @@ class Dry:
             self._rules._forget(kept, "")
             self._rules.request_ended(request, Decision("exact_duplicate", "same_text"))
             return
-        lesson = self._rules._learner.learn(PageForRules(request.url, kept))
+        lesson = self._rules._learner.learn(request.url, kept)
         if lesson.learned and self.first_rule is None:
             self.first_rule = lesson.learned[0].keys
         self._rules._tell(lesson)

@@ -22,7 +22,7 @@ from scrapy_simhash.crawl.setup import PARTS, Parts, active_settings, parts_of
 from scrapy_simhash.decision.page import NEW_ADDRESSES, Decision, Page
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.savings import Savings
-from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
+from scrapy_simhash.url_rules.learner import Learner, Lesson
 from scrapy_simhash.urls import MAX_URL, Address, section_of
 
 if TYPE_CHECKING:
@@ -178,13 +178,11 @@ class SimhashRulesMiddleware:
         if is_again or redirects_in(request.meta) or not self._index.parameters.views(page):
             return Lesson()
         return self._learner.learn(
-            PageForRules(
-                page.url,
-                decision.content_url(page.url),
-                party,
-                is_doubtful=decision.may_be_noise,
-                leads_on=decision.reason in NEW_ADDRESSES,
-            )
+            page.url,
+            decision.content_url(page.url),
+            party,
+            is_doubtful=decision.may_be_noise,
+            leads_on=decision.reason in NEW_ADDRESSES,
         )
 
     def _tell(self, lesson: Lesson) -> None:

@@ -18,7 +18,7 @@ from scrapy_simhash.decision.page import NEW_ADDRESSES
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.report.document import ROWS, iso_time
 from scrapy_simhash.url_rules.book import RuleBook
-from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
+from scrapy_simhash.url_rules.learner import Learner, Lesson
 from scrapy_simhash.urls import Address, folder_pattern
 
 if TYPE_CHECKING:
@@ -144,9 +144,12 @@ class FeedRules:
         if decision.reason == "wall":
             self._learner.forget(record.kept_url)
         elif decision.verdict != "skipped" and not record.redirects:
-            leads_on = decision.reason in NEW_ADDRESSES
-            page = PageForRules(url, decision.content_url(url), leads_on=leads_on)
-            lesson = self._learner.learn(page, record.judged_at)
+            lesson = self._learner.learn(
+                url,
+                decision.content_url(url),
+                now=record.judged_at,
+                leads_on=decision.reason in NEW_ADDRESSES,
+            )
             self._savings.note(lesson, url, decision, record.body_bytes)
 
     def rows(self) -> list[dict[str, Any]]:

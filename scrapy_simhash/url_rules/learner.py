@@ -190,26 +190,6 @@ def _match_of(rules: list[RuleMatch], whole: int, content: int | None = None) ->
     return match._replace(key=whole ^ own.salt, content=content, others=tuple(others.items()))
 
 
-class PageForRules(NamedTuple):
-    """A judged page, as rules learn from it.
-
-    *kept_url* is where its content was kept: at its own address if it is a kept page.  *party* says
-    which requests one page may serve.  *is_doubtful*: it was kept for what may have changed by
-    itself.  *leads_on*: it was kept for links or media.
-    """
-
-    url: str
-    kept_url: str
-    party: str = ""
-    is_doubtful: bool = False
-    leads_on: bool = False
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the page itself was kept."""
-        return self.url == self.kept_url
-
-
 class Lesson(NamedTuple):
     """What a page taught: the rules that it tried, those that it refuted, and those that act now.
 
@@ -353,24 +333,39 @@ class Learner:
         seen = self._sightings.get(KeyedAddress(Address.of(url), party).key)
         return seen.content if seen is not None and seen.is_kept else None
 
-    def learn(self, page: PageForRules, now: float | None = None) -> Lesson:
-        """Learn from a page that has content of its own, and is no wall; *now* in seconds."""
-        if not _is_plain(page.url):
+    def learn(
+        self,
+        url: str,
+        kept_url: str,
+        party: str = "",
+        now: float | None = None,
+        *,
+        is_doubtful: bool = False,
+        leads_on: bool = False,
+    ) -> Lesson:
+        """Learn from a judged page that has content of its own, and is no wall; *now* in seconds.
+
+        *kept_url* is where its content was kept: at its own address if it is a kept page.  *party*
+        says which requests one page may serve.  *is_doubtful*: it was kept for what may have
+        changed by itself.  *leads_on*: it was kept for links or media.
+        """
+        if not _is_plain(url):
             return Lesson()
-        now, address = time.time() if now is None else now, Address.of(page.url)
-        own, about = KeyedAddress(address, page.party), self.book.about(address.host)
+        now, address = time.time() if now is None else now, Address.of(url)
+        own, about = KeyedAddress(address, party), self.book.about(address.host)
+        is_kept = url == kept_url
         known = self._say(about, own).known
         # One that waits would have saved nothing yet.
         match = None if known is None or known.stage == "waiting" else known
         kept = None
-        if not page.is_kept and _is_plain(page.kept_url):
-            kept = KeyedAddress(Address.of(page.kept_url), page.party)
-        seen = Sighting.of(long_hash_of(page.kept_url), own.key, page.is_kept)
+        if not is_kept and _is_plain(kept_url):
+            kept = KeyedAddress(Address.of(kept_url), party)
+        seen = Sighting.of(long_hash_of(kept_url), own.key, is_kept)
         tried, refuted, suspended, learned = [], [], [], []
 
         def count(one: Hypothesis, pattern: str, page_at: str, is_right: bool) -> None:
             was_learned = one.learned is not None
-            is_new = one.count(pattern, is_right, now, page_at, page.is_doubtful, page.leads_on)
+            is_new = one.count(pattern, is_right, now, page_at, is_doubtful, leads_on)
             tried.append(one)
             if not is_right:
                 refuted.append(one)
@@ -383,17 +378,17 @@ class Learner:
             is_right = self._trial(hypothesis, own.key_of(canonical), own.key, kept, seen)
             if is_right is not None:
                 count(hypothesis, folder_pattern(canonical), page_pattern(canonical), is_right)
-        if match is not None and match.others and page.is_kept and match.hypothesis not in refuted:
+        if match is not None and match.others and is_kept and match.hypothesis not in refuted:
             count(match.hypothesis, match.pattern, "", False)
         if tried:
             self.book.note_trials(address.host, len(tried), bool(refuted or learned))
-        self._refuted = [(page.url, one) for one in refuted]
+        self._refuted = [(url, one) for one in refuted]
         self._sightings.put(own.key, seen)
         if kept is not None:
             for begun in self.book.site(address.host).suggest(address, kept.address, now):
                 self._look_back(begun)
-        if page.is_kept:
-            self._recent.append((page.url, own))
+        if is_kept:
+            self._recent.append((url, own))
         return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match, known)
 
     def fail(self, rule: AddressRule, pattern: str, leads_on: bool, url: str) -> str:

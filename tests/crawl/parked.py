@@ -16,7 +16,7 @@ from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.crawl.setup import Parts
 from scrapy_simhash.pipeline import Pipeline
 from scrapy_simhash.settings import TEXT, SimhashSettings
-from scrapy_simhash.url_rules.learner import Learner, PageForRules
+from scrapy_simhash.url_rules.learner import Learner
 from tests.command_line import INDEX
 from tests.conftest import path_of
 from tests.indexes import open_index
@@ -45,8 +45,8 @@ def teach(learner: Learner, pages: int, site: str = "http://a.com") -> None:
     """Have it learn that ``sid`` does not matter, from pages in ``/a/`` at two addresses each."""
     for number in range(pages):
         url = f"{site}/a/p{number}"
-        learner.learn(PageForRules(url, url))
-        learner.learn(PageForRules(f"{url}?sid=1", url))
+        learner.learn(url, url)
+        learner.learn(f"{url}?sid=1", url)
 
 
 def index_with_rule(folder: Path, site: str, takes: str = TEXT) -> None:

@@ -23,7 +23,6 @@ from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests,
 from scrapy_simhash.crawl.parking import Parking
 from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.url_rules.evidence import Sample, sample_size
-from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
 from tests.command_line import simhash, simhash_json
 from tests.conftest import (
@@ -359,7 +358,7 @@ def test_the_rules_of_a_site_are_audited_together(
                 prove(site, replace(rule, host=host), "/a/*")
             for i in range(100):
                 url = f"http://{host}/a/p{i}"
-                rules._learner.learn(PageForRules(url, url))
+                rules._learner.learn(url, url)
                 for end in aliases:
                     with suppress(RuledOut):  # two addresses in 256 seem to be one
                         rules.process_request(Request(url + end))

@@ -11,7 +11,7 @@ import pytest
 from scrapy_simhash.index.site_knowledge import rules_key
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.url_rules.book import SiteRules
-from scrapy_simhash.url_rules.learner import Learner, PageForRules
+from scrapy_simhash.url_rules.learner import Learner
 from tests.command_line import INDEX, simhash, simhash_json
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.crawl.parked import index_with_rule
@@ -204,8 +204,8 @@ def test_processes_share_rules_in_an_index(lasting_place: str) -> None:
     def learn(learner: Learner, first: int, last: int) -> None:
         for i in range(first, last):
             url = f"http://a.com/a/p{i}"
-            learner.learn(PageForRules(url, url))
-            learner.learn(PageForRules(f"{url}?sid=1", url))
+            learner.learn(url, url)
+            learner.learn(f"{url}?sid=1", url)
 
     with open_index(lasting_place, PARAMETERS) as one, open_index(lasting_place, PARAMETERS) as two:
         learn(Learner(one.learned.rules), 0, 30)
@@ -241,8 +241,8 @@ def test_rules_are_stored_at_the_end_at_the_latest(lasting_place: str) -> None:
         learner = Learner(index.learned.rules)
         for i in range(5):
             url = f"http://a.com/a/p{i}"
-            learner.learn(PageForRules(url, url))
-            learner.learn(PageForRules(f"{url}?sid=1", url))
+            learner.learn(url, url)
+            learner.learn(f"{url}?sid=1", url)
     with open_index(lasting_place, PARAMETERS) as later:
         (rule,) = later.learned.rules.all()
         assert rule.keys in (2, 3)

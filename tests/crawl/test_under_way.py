@@ -20,7 +20,6 @@ from scrapy_simhash import RuledOut
 from scrapy_simhash.crawl import parking
 from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.decision.page import Decision
-from scrapy_simhash.url_rules.learner import PageForRules
 from scrapy_simhash.url_rules.rule import AddressRule
 from tests.conftest import (
     CrawlFixture,
@@ -61,7 +60,7 @@ class Requests:
 
     def judge(self, path: str, kept: str | None = None) -> None:
         """Have a page judged: a kept one, or a copy of another one."""
-        self.rules._learner.learn(PageForRules(HOST + path, HOST + (kept or path)))
+        self.rules._learner.learn(HOST + path, HOST + (kept or path))
         decision = UNIQUE if kept is None else Decision("exact_duplicate", "same_text", HOST + kept)
         self.rules.request_ended(Request(HOST + path), decision)
 

@@ -17,7 +17,6 @@ from scrapy_simhash.crawl.rules import SimhashRulesMiddleware
 from scrapy_simhash.decision.cuts import EVERYWHERE
 from scrapy_simhash.decision.differences import Differences
 from scrapy_simhash.url_rules.evidence import KEYS_BESIDE_FAILURES, LEAST_KEYS
-from scrapy_simhash.url_rules.learner import PageForRules
 from tests.crawl.parked import rules_in_use, teach
 from tests.pages import UNIQUE
 
@@ -39,7 +38,7 @@ class Waiting:
     def meet(self, page: str, end: str = "?sid=2", **values: Any) -> bool:
         """Keep a page, and ask for it at another address; return whether that waits."""
         url = HOST + page
-        self.rules._learner.learn(PageForRules(url, url))
+        self.rules._learner.learn(url, url)
         try:
             self.rules.process_request(Request(url + end, priority=PRIORITY, **values))
         except RuledOut:
@@ -54,7 +53,7 @@ class Waiting:
             assert request.priority == PRIORITY
             own = request.url.partition("?")[0].removesuffix(".print")
             kept = request.url if differs in request.url else own
-            lesson = self.rules._learner.learn(PageForRules(request.url, kept))
+            lesson = self.rules._learner.learn(request.url, kept)
             self.rules._tell(lesson)
             decision = UNIQUE if kept == request.url else None
             self.rules.request_ended(request, decision)
@@ -104,8 +103,8 @@ def test_what_waits_for_two_rules_is_sent_if_one_of_them_cannot_hold(
     """There are too few print views to show that they are needless, though ``sid`` may hold."""
     learner = waiting.rules._learner
     for i in range(ON_TRIAL):
-        learner.learn(PageForRules(f"{HOST}/a/r{i}", f"{HOST}/a/r{i}"))
-        learner.learn(PageForRules(f"{HOST}/a/r{i}.print", f"{HOST}/a/r{i}"))
+        learner.learn(f"{HOST}/a/r{i}", f"{HOST}/a/r{i}")
+        learner.learn(f"{HOST}/a/r{i}.print", f"{HOST}/a/r{i}")
     assert all(waiting.meet(f"/a/q{i}") for i in range(pages))
     both = [f"{HOST}/a/s{i}.print?sid=2" for i in range(10)]
     assert all(waiting.meet(f"/a/s{i}", end=".print?sid=2") for i in range(10))
@@ -176,7 +175,7 @@ def test_where_it_is_wrong_it_does_not_speak_for_other_folders(waiting: Waiting)
 
 
 def test_a_page_of_one_name_does_not_speak_for_its_folder(waiting: Waiting) -> None:
-    waiting.rules._learner.learn(PageForRules(f"{HOST}/a/select", f"{HOST}/a/select"))
+    waiting.rules._learner.learn(f"{HOST}/a/select", f"{HOST}/a/select")
     for i in range(200):
         assert waiting.meet(f"/a/q{i}")
         with pytest.raises(RuledOut):
@@ -199,8 +198,7 @@ def test_a_page_with_far_more_addresses_than_others_is_looked_at_though_two_were
     with rules_in_use(tmp_path, HOST) as use:
         waiting = Waiting(*use)
         for end in ("?sid=none1", "?sid=none2"):
-            select = PageForRules(f"{HOST}/a/select{end}", f"{HOST}/a/select?sid=none1")
-            waiting.rules._learner.learn(select)
+            waiting.rules._learner.learn(f"{HOST}/a/select{end}", f"{HOST}/a/select?sid=none1")
         assert all(waiting.meet(f"/a/q{i}") for i in range(100))
         for i in range(60):
             with pytest.raises(RuledOut):
@@ -232,5 +230,5 @@ def test_a_parameter_that_changes_at_each_visit_needs_no_trial(
     noises.learn("a.com/b", Differences(changed, frozenset(), frozenset()))
     waiting.rules.noise_learned(f"{HOST}/b/one")
     assert waiting.meet("/b/two", end="?sign=2")
-    waiting.rules._learner.learn(PageForRules(f"{HOST}/b/two?sign=7", f"{HOST}/b/two?sign=7"))
+    waiting.rules._learner.learn(f"{HOST}/b/two?sign=7", f"{HOST}/b/two?sign=7")
     assert not waiting.meet("/b/three", end="?sign=2"), "it is wrong, and a signature may expire"

@@ -18,7 +18,7 @@ from scrapy_simhash.url_rules.evidence import (
     WIDE_PATTERNS,
     Hypothesis,
 )
-from scrapy_simhash.url_rules.learner import Learner, Lesson, PageForRules
+from scrapy_simhash.url_rules.learner import Learner, Lesson
 from scrapy_simhash.url_rules.rule import AddressRule, Kind
 from scrapy_simhash.urls import Address, folder_pattern
 from tests.proven_rules import prove
@@ -41,7 +41,7 @@ class Crawl:
 
     def page(self, path: str, content: str, jar: str = "") -> Lesson:
         url = path if path.startswith("http") else HOST + path
-        return self.learner.learn(PageForRules(url, self.kept.setdefault(content, url), jar))
+        return self.learner.learn(url, self.kept.setdefault(content, url), jar)
 
     def alias(self, name: str, folder: str = "", end: str = "?sid=1") -> Lesson:
         """A page, and then the same at another address."""
@@ -152,8 +152,7 @@ def with_templates() -> Crawl:
 def test_links_that_are_new_and_may_be_noise_suspend_a_rule_in_one_template() -> None:
     crawl = with_templates()
     url = f"{HOST}/v2/mine?sid=1"
-    judged = PageForRules(url, url, is_doubtful=True, leads_on=True)
-    lesson = crawl.learner.learn(judged)
+    lesson = crawl.learner.learn(url, url, is_doubtful=True, leads_on=True)
     assert (SID, "/vN/*") in suspended(lesson)
     assert {*crawl.of[SID].acts()} == {"/b/*", "/c/*", "/d/*"}
     crawl.learner.fail(SID, "/d/*", True, f"{HOST}/d/lamp")
@@ -165,16 +164,16 @@ def test_links_that_are_new_and_may_be_noise_suspend_a_rule_in_one_template() ->
 def test_data_that_is_new_after_the_kept_page_suspends_it_everywhere() -> None:
     crawl = with_templates()
     url = f"{HOST}/v2/mine?sid=1"
-    judged = PageForRules(url, url, is_doubtful=True)
-    assert (SID, "/vN/*") in suspended(crawl.learner.learn(judged))
+    lesson = crawl.learner.learn(url, url, is_doubtful=True)
+    assert (SID, "/vN/*") in suspended(lesson)
     assert not crawl.of[SID].acts()
 
 
 def test_links_that_are_new_after_the_kept_page_suspend_it_there() -> None:
     crawl = with_templates()
     url = f"{HOST}/v2/mine?sid=1"
-    judged = PageForRules(url, url, leads_on=True)
-    assert (SID, "/vN/*") in suspended(crawl.learner.learn(judged))
+    lesson = crawl.learner.learn(url, url, leads_on=True)
+    assert (SID, "/vN/*") in suspended(lesson)
     assert crawl.of[SID].acts() == ["/b/*", "/c/*", "/d/*"]
 
 
@@ -276,7 +275,7 @@ def test_a_failure_that_was_noise_is_forgotten_when_that_is_known() -> None:
     crawl = learned()
     crawl.page("/a/new", "new")
     url = f"{HOST}/a/new?sid=3"
-    assert crawl.learner.learn(PageForRules(url, url, is_doubtful=True)).refuted
+    assert crawl.learner.learn(url, url, is_doubtful=True).refuted
     assert not crawl.matches("/a/p1?sid=7")
     later = Crawl()
     later.book.restore("a.com", stored(crawl))
@@ -481,13 +480,13 @@ def test_an_address_that_is_no_plain_one_is_left_alone(url: str) -> None:
     crawl = learned()
     assert crawl.learner.say(url).known is None
     crawl.learner.forget(url)
-    assert crawl.learner.learn(PageForRules(url, url)).tried == ()
+    assert crawl.learner.learn(url, url).tried == ()
 
 
 def test_what_another_process_kept_is_evidence_too() -> None:
     crawl = Crawl()
     for i in range(SUGGESTIONS + FIRST):
-        crawl.learner.learn(PageForRules(f"{HOST}/a/p{i}?sid=1", f"{HOST}/a/p{i}"))
+        crawl.learner.learn(f"{HOST}/a/p{i}?sid=1", f"{HOST}/a/p{i}")
     assert crawl.of[SID].keys == FIRST
 
 
@@ -681,7 +680,7 @@ def test_failures_for_links_are_among_the_failures_of_a_rule() -> None:
     for folder in ("/a", "/b", "/c"):
         crawl.aliases(SUGGESTIONS + 3, folder)
     url = f"{HOST}/a/p1?sid=8"
-    crawl.learner.learn(PageForRules(url, url, leads_on=True))
+    crawl.learner.learn(url, url, leads_on=True)
     sid = crawl.of[SID]
     assert (sid.failures, sid.trials["/"].wrong) == (1, 0)
     crawl.page("/b/p1?sid=8", "something else")
