@@ -57,7 +57,7 @@ class SimhashReport:
             self.workers = WORKERS.take(pipeline.shared_by, pipeline.workers)
         self.state: JobState[Collector] = JobState(crawler, "report")
         self.collector = self.state.load() or Collector()
-        self.collector.watch = self.collector.watch.resumed()
+        self.collector.watch.resume()
         self.pairs = Pairs()
         self._again = RareWarning(logger)
         self._links_before = self.collector.links_not_followed or 0

@@ -124,17 +124,14 @@ class AlarmWatch:
         self._patterns: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
         self._hosts: Heaviest[str, _Run] = Heaviest(WATCHED, _Run)
 
-    def resumed(self) -> AlarmWatch:
-        """Return the watch for a crawl that begins, or is resumed.
+    def resume(self) -> None:
+        """Begin a crawl, or resume it.
 
-        It raises alarms for what it sees itself: the pages that closed the crawl before must not
-        close it again.  It knows the hosts that had text before, and the number of duplicates.
+        The watch raises alarms for what it sees itself: the pages that closed the crawl before must
+        not close it again.  It knows the hosts that had text before, and the number of duplicates.
         """
-        watch = AlarmWatch(self.share)
-        watch.pages = self.pages
-        watch._hosts = self._hosts
-        watch._duplicates, watch._others = self._duplicates, self._others
-        return watch
+        for seen in self._raised, self._recent, self._verdicts, self._patterns:
+            seen.clear()
 
     def look(self, record: Record) -> Iterator[Alarm]:
         """Look at the next decision; O(1)."""

@@ -126,7 +126,7 @@ def test_a_site_with_some_copies_of_each_page_is_no_alarm() -> None:
     watch = AlarmWatch(0.95)
     for one in copies(100, 0):
         assert not list(watch.look(one))
-    watch = watch.resumed()
+    watch.resume()
     assert not [alarm for one in copies(100, 10)[100:] for alarm in watch.look(one)]
 
 
@@ -169,7 +169,7 @@ def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
     wall = [record(f"{SITE}/{i}?s=1", f"{SITE}/login") for i in range(400)]
     watch = AlarmWatch(0.9)
     before = [(alarm.name, alarm.page) for one in wall for alarm in watch.look(one)]
-    watch = watch.resumed()
+    watch.resume()
     after = [(alarm.name, alarm.page - 400) for one in wall for alarm in watch.look(one)]
     assert before == after == [("one_text", 10), ("trap", 20), ("duplicates", 181)]
 
@@ -177,7 +177,7 @@ def test_resumed_crawl_raises_alarms_again_from_its_own_pages() -> None:
 def test_host_that_had_text_before_a_crawl_was_resumed_is_watched_for_it() -> None:
     watch = AlarmWatch(1.0)
     assert not list(watch.look(record(f"{SITE}/")))
-    watch = watch.resumed()
+    watch.resume()
     gone = [skipped(f"{SITE}/gone{i}", "no_text") for i in range(30)]
     assert [alarm.name for one in gone for alarm in watch.look(one)] == ["no_text"]
 
