@@ -65,16 +65,11 @@ class SimhashDepthMiddleware(_Telling, BaseSpiderMiddleware):
     Their addresses were on a page, but the spider does not get what is there.
     """
 
-    def __init__(self, crawler: Crawler, limit: int) -> None:
+    def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._limit = limit
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        active_settings(crawler)
-        if not (limit := crawler.settings.getint("DEPTH_LIMIT")):
+        self._limit = crawler.settings.getint("DEPTH_LIMIT")
+        if not self._limit:
             raise NotConfigured
-        return cls(crawler, limit)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         if response is not None and not request.meta.get("depth_reset"):
