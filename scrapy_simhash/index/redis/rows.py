@@ -40,11 +40,8 @@ _FIXED: dict[Kind, tuple[str, Callable[[Any], Any]]] = {
 _FIELDS = [field for field in STORED if field.name != "scope"]
 _FIXED_FIELDS = [field for field in _FIELDS if field.kind in _FIXED]
 _LONG_FIELDS = [field for field in _FIELDS if field.kind not in _FIXED]
-# A number is at least 1, so 0 stands for none.
-_OPTIONAL = [field.name for field in _FIELDS if field.optional and field.kind is not Kind.NUMBER]
+_OPTIONAL = [field.name for field in _FIELDS if field.optional]
 _PRESENT_BITS = {name: 1 << bit for bit, name in enumerate(_OPTIONAL)}
-_ALL_PRESENT = sum(_PRESENT_BITS.values())
-_NUMBERS = [field.name for field in _FIELDS if field.kind is Kind.NUMBER]
 _FORMAT = [
     *(("change", "I"), ("representative", "I"), ("call", "I")),
     *((field.name, _FIXED[field.kind][0]) for field in _FIXED_FIELDS),
@@ -141,13 +138,9 @@ def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
             raise ValueError(f"its length is {len(stored)}, not {at}")
     except (struct.error, ValueError, TypeError) as exc:
         raise IndexFormatError(f"page {number} is damaged: {exc}") from exc
-    for name in _NUMBERS:
-        found[name] = found[name] or None
-    present = values[_PRESENT_AT]
-    if present != _ALL_PRESENT:
-        for name, bit in _PRESENT_BITS.items():
-            if not present & bit:
-                found[name] = None
+    for name, bit in _PRESENT_BITS.items():
+        if not values[_PRESENT_AT] & bit:
+            found[name] = None
     row = Row(
         id=scope.base + number,
         page=Page(scope=scope.name, **found),
