@@ -155,7 +155,6 @@ def split_design(distance: int) -> Design:
     >>> [table.radius for table in split_design(4).tables]
     [1, 1, 0]
     """
-    check_distance(distance)
     masks = blocks(distance // 2 + 1)
     radii = [1] * len(masks)
     if distance % 2 == 0:
@@ -167,21 +166,13 @@ def split_design(distance: int) -> Design:
 def block_design(distance: int, count: int) -> Design:
     """Return the C(count, distance) tables of Manku, Jain and Das Sarma, section 3.1.
 
-    The key of a table is all but *distance* of *count* blocks.  Two fingerprints that differ in
-    *distance* bits differ in at most *distance* blocks.  The table with the other blocks has the
-    same key for both.
+    The key of a table is all but *distance* of *count* blocks, which are more.  Two fingerprints
+    that differ in *distance* bits differ in at most *distance* blocks.  The table with the other
+    blocks has the same key for both.
 
     >>> len(block_design(3, 6).tables)
     20
-
-    :raises ValueError: *count* is not above *distance*, or above 64.
     """
-    check_distance(distance)
-    if not distance < count <= BITS:
-        raise ValueError(
-            f"blocks must be greater than distance and at most {BITS}: "
-            f"got blocks={count}, distance={distance}"
-        )
     keys = combinations(blocks(count), count - distance)
     tables = tuple(Table(sum(masks), radius=0) for masks in keys)
     return Design(f"blocks {count}", distance, tables)

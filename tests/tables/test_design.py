@@ -89,11 +89,6 @@ def test_distance_out_of_range_is_refused(distance: int) -> None:
         designs(distance)
 
 
-def test_too_few_blocks_are_refused() -> None:
-    with pytest.raises(ValueError, match="got blocks=3, distance=3"):
-        block_design(3, 3)
-
-
 @pytest.mark.parametrize(
     ("errors", "count", "text"), [(k, *keys) for k, found in COVERINGS.items() for keys in found]
 )
