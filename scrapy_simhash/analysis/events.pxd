@@ -7,7 +7,7 @@ cdef class Text:
     cdef readonly str text, raw
     cdef readonly uint64_t number, exact
     cdef readonly Py_ssize_t size, shown
-    cdef readonly bint begins_apart, ends_apart
+    cdef readonly bint begins_apart, ends_apart, is_wide
 
 
 cdef class Tag:

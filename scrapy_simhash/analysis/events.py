@@ -249,7 +249,8 @@ def style_addresses(style: str) -> list[str]:
 # Of the addresses in a list, for what width or pixels each is.
 _IS_SIZE = re.compile(r"\d[\d.]*[hwx]")
 _SIZE = re.compile(rf"\s({_IS_SIZE.pattern})\b")
-_SPACES = re.compile(r"[ \t\n\f\r]+")
+_BROWSER_SPACES = " \t\n\f\r"
+_SPACES = re.compile(rf"[{_BROWSER_SPACES}]+")
 _WIDE_SPACE = re.compile(r"[^\S \t\n\f\r]")
 
 
@@ -259,13 +260,14 @@ class Text:
     *number* is a hash of it (with the spaces that a browser shows), *exact* one of the *raw* text,
     *size* its bytes in UTF-8, *shown* its characters that are no spaces.  *begins_apart* and
     *ends_apart*: a space is between it and the text before, and behind it.  A text of spaces alone
-    is empty.
+    is empty; *is_wide*: several of them are of other widths, as in a bar of no-break spaces.
     """
 
     def __init__(self, raw: str) -> None:
         self.text = text = " ".join(raw.split())
         # A browser shows several spaces as one, but for those of other widths.
-        is_plain = not text or raw.isascii() or not _WIDE_SPACE.search(raw)
+        is_plain = raw.isascii() or not _WIDE_SPACE.search(raw)
+        self.is_wide = not text and not is_plain and len(raw.strip(_BROWSER_SPACES)) > 1
         self.number = long_hash_of(text if is_plain else _SPACES.sub(" ", raw).strip(" "))
         self.raw = raw
         self.exact = self.number if raw == text else long_hash_of(raw)

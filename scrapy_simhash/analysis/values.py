@@ -226,7 +226,7 @@ class Reader:
                 self._open(child, frame)
                 frame = child
             elif type(event) is Text:
-                if event.text or frame.is_spaced_text:
+                if event.text or event.is_wide or frame.is_spaced_text:
                     self._say(frame, event, at)
                 elif frame.run:
                     frame.is_run_apart = True
@@ -558,6 +558,8 @@ class Reader:
         text, value, size = said.text, said.number, said.size
         if frame.is_spaced_text:
             text, value = said.raw, said.exact
+        elif said.is_wide:
+            text = said.raw
         is_changed = self._addresses.may_name_page(text)
         if is_changed:
             text = self._own.out_of(text)

@@ -286,6 +286,18 @@ def test_spaces_between_words_never_count() -> None:
     assert not new("<p>Oak  and\n iron</p>", "<p>Oak and iron </p>")
 
 
+@pytest.mark.parametrize("space", ["&nbsp;", "\u2003", "\u3000"])
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_several_spaces_of_other_widths_count_where_there_is_nothing_else(
+    space: str, count: int
+) -> None:
+    bar = "<p>yes <b class=bar>{}</b></p><td>{}</td>"
+    one, other = (page(bar.format(n * space, n * space)) for n in (count, count + 1))
+    assert new(one, other)
+    assert new(other, one)
+    assert not new(one, one.replace("bar>", "bar>\n "))
+
+
 def test_spaces_in_pre_count_where_it_names_its_page() -> None:
     assert new(f"<pre># ##\n{KEPT}</pre>", f"<pre>## #\n{URL}</pre>")
     assert new(f"<pre>#  # {KEPT}</pre>", f"<pre># # {URL}</pre>")
