@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 from urllib.parse import urljoin, urlsplit
 
 from scrapy_simhash.analysis.blocks import Event
 from scrapy_simhash.analysis.events import (
     MAX_ADDRESS,
+    VALUE,
     Element,
     Text,
     hash_without_numbers,
@@ -25,6 +26,9 @@ from scrapy_simhash.hashes import long_hash_of, mix
 
 # A page with more addresses is not compared.
 MAX_ADDRESSES = 10_000
+
+# A number of a page has less digits.
+MOST_DIGITS = 10
 
 # So many elements around a link are looked at, each with so many events before it.
 MOST_AROUND = 2
@@ -338,8 +342,8 @@ class PageAddresses:
                 self.note_cut(self.row_of_whole(one), row, EVERYWHERE)
 
 
-def call_of(events: list[Event], at: int) -> int:
-    """Return a hash of what a link is called, by its event.
+def call_of(events: list[Event], at: int, numbers: Container[str] = ()) -> int:
+    """Return a hash of what a link is called, by its event, on a page of these *numbers*.
 
     These are its names and texts, without numbers, and the names of the element before it.  A
     spider may follow the links that are called "next", or the one behind the number of the page.
@@ -354,15 +358,30 @@ def call_of(events: list[Event], at: int) -> int:
             depth -= 1
         elif type(event) is Element:
             depth += 1
+            call = mix(call, _names_of(event))
         elif type(event) is Text and event.text:
             call = mix(call, hash_without_numbers(event.text))
+            if _is_next(event.text, numbers):
+                call = mix(call, 1)
     return call
 
 
+def _is_next(text: str, numbers: Container[str]) -> bool:
+    """Whether a text is the number after one of a page."""
+    is_number = len(text) < MOST_DIGITS and text.isdecimal()
+    return is_number and str(int(text) - 1) in numbers
+
+
 def _names_of(element: Element) -> int:
+    """Return a hash of what an element is named; of a value with a number, its attribute alone."""
     if not element.is_read:
         element.read()
-    return mix(element.names_number, element.called_number)
+    names = mix(element.names_number, element.called_number)
+    for name, value, form in element.fields:
+        if form == VALUE:
+            has_number = any(map(str.isdigit, value))
+            names = mix(names, long_hash_of(name if has_number else f"{name}={value}"))
+    return names
 
 
 def _before(events: list[Event], at: int) -> int:

@@ -17,7 +17,7 @@ cdef int _CUT, TEXT_KIND, ELEMENT_KIND, DATA_KIND, LINK_KIND, MEDIA_KIND, NAME_K
 
 cdef class Reader:
     cdef public object atoms
-    cdef object _cuts, _own, _parameters
+    cdef object _cuts, _own, _parameters, _numbers
     cdef PageAddresses _addresses
     cdef ValueRows _rows
     cdef list _said, _events, _frames

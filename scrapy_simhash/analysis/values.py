@@ -32,6 +32,7 @@ they lead: that is for the crawl to say.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
@@ -100,6 +101,7 @@ _END = 0x9E3779B97F4A7C15
 # The attribute of an input that says its value, if that is not "value".
 _REPEATING = {"checkbox": "checked", "radio": "checked"}
 
+_NUMBER = re.compile(r"\d+")
 _BESIDE_BIT, _HEAD_BIT = BESIDE_BIT, HEAD_BIT
 # Attributes that say no more of a hidden field than its parameter.
 _OF_A_FIELD = frozenset({"class", "id", "name", "type", "value"})
@@ -181,6 +183,7 @@ class Reader:
         # A site that quotes the address in a link once more reads its parameters all the same.
         quoted = unquote(query).split("&") if "%26" in query else ()
         self._parameters = frozenset((*query.split("&"), *quoted)) if query else frozenset()
+        self._numbers = frozenset(_NUMBER.findall(url))
         self._addresses = PageAddresses(base, self._own, cuts.parameters, self._parameters)
         self._rows = ValueRows()
         self._said: list[str] = []  # the literals that values are made of
@@ -621,7 +624,8 @@ class Reader:
             parent.parts += 1
         if frame.is_noise or self._is_of_links(frame):
             if frame.element.leads:
-                call = call_of(self._events, frame.at)
+                around = mix(parent.near, mix(parent.far, parent.farthest))
+                call = mix(call_of(self._events, frame.at, self._numbers), around)
                 self._addresses.call(frame.address, last, call)
                 if not frame.is_noise:  # which of them says which text
                     self._addresses.said = add(self._addresses.said, call)

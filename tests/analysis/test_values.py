@@ -610,6 +610,41 @@ def test_other_links_beside_the_content_are_no_news(element: str) -> None:
     assert not new(menu(element, 0), menu(element, 0, count=9))
 
 
+def called(nav: str, url: str = "http://shop.example/events?month=4") -> set[int]:
+    """What the links of a page to month 5 are called."""
+    found = read(document(f"{page('')}{nav}"), url).addresses
+    return {call for row, call in found.calls() if found.texts[row].endswith("month=5")}
+
+
+@pytest.mark.parametrize(
+    "nav",
+    [
+        '<nav class="all"><a href="/events?month=5">May</a></nav>',
+        '<nav><a href="/events?month=5" data-testid="related">May</a></nav>',
+        '<nav><a href="/events?month=5" title="Next month">May</a></nav>',
+        '<nav><a href="/events?month=5">May<i class="next"></i></a></nav>',
+        '<nav><a href="/events?month=4" aria-current="page">April</a> '
+        '<a href="/events?month=5">May</a></nav>',
+        '<aside class="related"><ul><li><a href="/events?month=5">May</a></li></ul></aside>',
+    ],
+)
+def test_a_link_beside_the_content_is_called_by_all_that_a_spider_may_choose_it_by(
+    nav: str,
+) -> None:
+    plain = '<nav><a href="/events?month=4">April</a> <a href="/events?month=5">May</a></nav>'
+    assert called(nav) != called(plain)
+    assert called(nav.replace("month=4", "month=2").replace("April", "March")) != called(plain)
+
+
+def test_numbers_in_what_a_link_is_called_do_not_count_but_for_the_next_one() -> None:
+    one = '<nav class="n1"><a href="/events?month=5" data-n="17" class="c1">5</a></nav>'
+    assert called(one) == called(one.replace("1", "2").replace("17", "29"))
+    for month, is_next in ((4, True), (3, False), (8, False)):
+        url = f"http://shop.example/events?month={month}"
+        other = "http://shop.example/events?month=9"
+        assert (called(one, url) != called(one, other)) is is_next
+
+
 @pytest.mark.parametrize("element", ["nav", "header", "footer", "aside"])
 def test_text_without_a_link_beside_the_content_is_new(element: str) -> None:
     one, other = (f"<{element}><p>Open until {n}</p></{element}>{CONTENT}" for n in (17, 18))
