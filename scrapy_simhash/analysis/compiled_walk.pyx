@@ -21,11 +21,11 @@ from lxml.includes.tree cimport (
 )
 
 from scrapy_simhash.analysis import events as module
-from scrapy_simhash.analysis.events cimport Element, Text
+from scrapy_simhash.analysis.events cimport Element, Text, remember, remember_element
 
 cdef dict known_elements = module.known_elements
+cdef dict long_elements = module.long_elements
 cdef dict known_texts = module.known_texts
-cdef object remember = module.remember
 cdef Py_ssize_t max_known = module.MAX_KNOWN
 
 import_lxml__etree()
@@ -93,12 +93,12 @@ cdef class Walk:
                 piece = piece.next
             held = held.next
         key = PyBytes_FromStringAndSize(<char *>self.bytes, self.length)
-        found = known_elements.get(key)
+        known = known_elements if <Py_ssize_t>self.length <= max_known else long_elements
+        found = (<dict>known).get(key)
         if found is None:
             parts = key.decode("utf-8").split("\0")
             found = Element(parts[0], tuple(parts[1:]))
-            if <Py_ssize_t>self.length <= max_known:
-                remember(known_elements, key, found)
+            remember_element(key, self.length, found)
         element = found
         self.events.append(element)
         if element.hides and self.hidden == NULL:

@@ -38,4 +38,5 @@ cdef class Element:
 
 cpdef Element element_of(str tag, tuple attributes)
 cpdef Text text_of(str raw, bint is_hidden)
+cpdef remember_element(object key, Py_ssize_t size, Element found)
 cpdef remember(dict known, object key, object found)

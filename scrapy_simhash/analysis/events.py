@@ -75,9 +75,12 @@ BESIDE_NAMES = frozenset(
 # 30 MB of each.
 KNOWN = 20_000
 MAX_KNOWN = 300
+# The same of longer elements, such as pictures in many sizes: at most 20 MB.
+KNOWN_LONG = 2_000
+MAX_KNOWN_LONG = 2_000
 # Names of elements that are remembered: the pages of a site have the same ones.  Longer ones are
 # not; of an outline's names, this much counts: to read half a million words of a class took 3 s.
-KNOWN_NAMES = 2_000
+KNOWN_NAMES = 5_000
 MAX_REMEMBERED = 200
 # Values of "style" that are remembered.
 KNOWN_STYLES = 1_000
@@ -554,17 +557,18 @@ def leads_to_page(written: str) -> bool:
 
 
 known_elements: dict[Any, Element] = {}
+long_elements: dict[Any, Element] = {}
 known_texts: dict[Any, Text] = {}
 
 
 def element_of(tag: str, attributes: tuple[str, ...]) -> Element:
-    """Return an element, the same one for the same attributes if they are short."""
+    """Return an element, the same one for the same attributes unless they are long."""
     key = tag, attributes
-    found = known_elements.get(key)
+    size = sum(map(len, attributes))
+    found = (known_elements if size <= MAX_KNOWN else long_elements).get(key)
     if found is None:
         found = Element(tag, attributes)
-        if sum(map(len, attributes)) <= MAX_KNOWN:
-            remember(known_elements, key, found)
+        remember_element(key, size, found)
     return found
 
 
@@ -579,8 +583,14 @@ def text_of(raw: str, is_hidden: bool) -> Text:
     return found
 
 
+def remember_element(key: object, size: int, found: Element) -> None:
+    """Remember an element of a size, unless it is too long."""
+    if size <= MAX_KNOWN_LONG:
+        remember(known_elements if size <= MAX_KNOWN else long_elements, key, found)
+
+
 def remember(known: dict[Any, Any], key: object, found: object) -> None:
     """Remember what follows from something; if there is too much, forget all of it."""
-    if len(known) >= KNOWN:
+    if len(known) >= (KNOWN_LONG if known is long_elements else KNOWN):
         known.clear()
     known[key] = found

@@ -1179,11 +1179,12 @@ def test_a_badge_of_the_kept_page_is_missed_anywhere(
 
 def test_long_elements_and_texts_are_not_remembered() -> None:
     """A hostile page must not fill the memory of a worker."""
-    long, short = "x" * 1000, "y"
+    long, short = "x" * 3000, "y"
     for _ in range(2):
         events.known_elements.clear()
         events.known_texts.clear()
         read(document(f'<p data-one="{long}">{long}</p><p data-one="{short}">{short}</p>'))
+        assert not any(long in str(key) for key in events.long_elements)
         for known in events.known_elements, events.known_texts:
             kept = [str(key) for key in known]
             assert any(short in key for key in kept)
@@ -1192,7 +1193,11 @@ def test_long_elements_and_texts_are_not_remembered() -> None:
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "KNOWN", 10)
-    html = document("".join(f"<p class=known{n}>unknown {n}</p>" for n in range(100)))
-    assert len(read(html).loose) > 100
+    monkeypatch.setattr(events, "KNOWN_LONG", 5)
+    long = "x" * 1000
+    for value in "known", long:
+        html = document("".join(f"<p class={value}{n}>unknown {n}</p>" for n in range(100)))
+        assert len(read(html).loose) > 100
     assert len(events.known_elements) <= 10
+    assert 1 <= len(events.long_elements) <= 5
     assert len(events.known_texts) <= 10
