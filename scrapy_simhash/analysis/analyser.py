@@ -125,6 +125,8 @@ class PageAnalysis:
 
     def within(self, template: Collection[int]) -> bytes:
         """Return of each of :attr:`repeatable` whether a template holds it."""
+        if not template:
+            return bytes(len(self.blocks) + len(self.values.loose))
         return bytes(map(template.__contains__, self.repeatable))
 
     def with_headers(

@@ -41,7 +41,7 @@ _TOLD_APART = "scrapy_simhash.told_apart"
 _FIRST = 0xF700
 # What libxml2 may stop at: control characters, and U+FFFE and U+FFFF in UTF-8.
 _CONTROLS = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
-_NONCHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+_NONCHARACTERS = "\ufffe", "\uffff"
 # A page counts as HTML if it begins with this, or has a head and a body.
 _BEGINNING = 50
 # A root that is closed where it begins would have no content.
@@ -77,10 +77,11 @@ def parse(html: str) -> HtmlElement | None:
 
     It is the tree that trafilatura makes of the text, with what comes after ``</html>``.
     """
-    # From bytes, which libxml2 reads in three quarters of the time.
-    text = html.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
+    whole = html
     for character in _NONCHARACTERS:
-        text = text.replace(character, b"")
+        whole = whole.replace(character, "")
+    # From bytes, which libxml2 reads in three quarters of the time.
+    text = whole.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
     text = _CLOSED_ROOT.sub(rb"\1>", text[:_ROOT_WITHIN], count=1) + text[_ROOT_WITHIN:]
     try:
         tree: HtmlElement = fromstring(text, parser=_PARSER)
