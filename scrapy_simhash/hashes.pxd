@@ -4,6 +4,7 @@ from libc.stdint cimport uint64_t
 cdef uint64_t _ONE, _OTHER, _THIRD, _MASK, _PART
 cdef int _CELLS
 
+cpdef uint64_t long_hash_of(object text) except? 0
 cpdef uint64_t mix(uint64_t one, uint64_t other)
 cpdef uint64_t add(uint64_t one, uint64_t other)
 

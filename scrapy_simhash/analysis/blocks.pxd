@@ -3,6 +3,7 @@
 cimport cython
 
 from scrapy_simhash.analysis.events cimport Element, Tag, Text
+from scrapy_simhash.hashes cimport long_hash_of
 
 
 cdef class _BlockReader:

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport uint64_t
 
+from scrapy_simhash.hashes cimport long_hash_of
+
 
 cdef class Text:
     cdef readonly str text, raw

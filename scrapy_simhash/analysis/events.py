@@ -334,7 +334,8 @@ class Element:
       nothing in *words* names the page;
     - *shape* is a hash of its names, and of those of its attributes, with which of these are empty;
     - *fields* are (name, value, form) of each attribute that counts, *written* (name, kind,
-      address) of each address; *leads*: an address is where a link leads to.
+      address, hash) of each address, the hash 0 if what it leads to is up to the page; *leads*: an
+      address is where a link leads to.
     """
 
     def __init__(self, tag: str, attributes: tuple[str, ...]) -> None:
@@ -350,7 +351,7 @@ class Element:
         self.is_get = tag == "form"
         self.link_kind = "link"
         self.fields: tuple[tuple[str, str, int], ...] = ()
-        self.written: tuple[tuple[str, str, str], ...] = ()
+        self.written: tuple[tuple[str, str, str, int], ...] = ()
         if attributes:
             self._look_at(attributes)
 
@@ -405,7 +406,7 @@ class Element:
         elif self.kind.is_select:
             self.control = held.get("name", "")
         fields: list[tuple[str, str, int]] = []
-        self._written: list[tuple[str, str, str]] = []
+        self._written: list[tuple[str, str, str, int]] = []
         if tag == "meta" and ("charset" in held or says_encoding(held.get("http-equiv", ""))):
             held = {}  # the text counts as it was read
         for name, value in held.items():
@@ -469,7 +470,8 @@ class Element:
         if len(written) > MAX_ADDRESS or not leads_to_page(written):
             return False
         kind = self.link_kind if name == "href" else "media" if name in _SHOWN else "data"
-        self._written.append((name, kind, written))
+        number = long_hash_of(written) if is_whole(written) else 0
+        self._written.append((name, kind, written, number))
         return True
 
 

@@ -10,10 +10,16 @@ cdef uint64_t _PLACE, _VALUE, _BESIDE_BIT
 
 
 cdef class ValueRows:
-    cdef readonly list loose, ids, smalls, held, kinds, inside, named_at, first, last
-    cdef list _lists, _chain_of, _bases, _longs, _texts, _places, _around, _begun
+    cdef readonly int count
+    cdef readonly cython.ulonglong[::1] loose, ids
+    cdef readonly int[::1] kinds, inside, named_at, first, last
+    cdef int[::1] _chain_of, _bases
+    cdef int _chains
+    cdef readonly list smalls, held
+    cdef list _lists, _longs, _texts, _places, _around, _begun
     cdef dict _counts
 
+    @cython.locals(number=int)
     cpdef int chain(self, uint64_t value, int base) except -1
     @cython.locals(number=int)
     cpdef int begin(self, uint64_t value, int base) except -1
@@ -27,9 +33,11 @@ cdef class ValueRows:
     cpdef int note(
         self, uint64_t value, uint64_t place, int chain, int kind, Frame frame, int at, int end
     ) except -1
+    @cython.locals(number=int)
     cpdef int add(
         self, uint64_t loose, int chain, int kind, int inside, int named_at, int at, int end
     ) except -1
+    cdef _make_room(self)
     cpdef int note_long(
         self, int number, uint64_t value, uint64_t place, bint is_behind_small
     ) except -1
@@ -44,6 +52,12 @@ cdef class ValueRows:
 cpdef bytearray sort_out(list held, object template, object found)
 @cython.locals(
     loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
+    chosen=cython.ulonglong[::1], chosen_loose=cython.ulonglong[::1],
+    number=int, chain=int, count=int,
+)
+cdef _put(list held, bytearray is_own, bytearray kinds, int kind, tuple into)
+@cython.locals(
+    loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
     longs=cython.int[::1], first=cython.int[::1], number=int, chain=int, at=int, value=uint64_t,
 )
 cdef _note_combinations(list held, object template, object found, bytearray kinds)
@@ -52,7 +66,7 @@ cdef _note_combinations(list held, object template, object found, bytearray kind
     longs=cython.int[::1],
     texts=cython.ulonglong[::1], places=cython.ulonglong[::1], around=cython.schar[::1],
     at=int, number=int, side=int, rank=int, behind=int, ranks=int, flags=int, place=uint64_t,
-    shape=uint64_t, first=dict, count=dict, may_be=list,
+    shape=uint64_t, first=dict, count=dict, may_be=int, most=int,
 )
 cdef _note_long_shapes(list held, object template, object found, bytearray is_own)
 @cython.locals(

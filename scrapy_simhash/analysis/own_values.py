@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from scrapy_simhash.analysis.frames import Frame
+from scrapy_simhash.analysis.growing import doubled, room_for
 from scrapy_simhash.decision.holdings import BESIDE_BIT, NOWHERE, PLACE, PageValues
 from scrapy_simhash.hashes import mix
 
@@ -17,6 +18,7 @@ MOST_RANKS = 3
 # long text its number, itself, its place, and whether something small is before it (1) or behind
 # it (2); the chains of what is small.
 CODES = "QiQiiQQbi"
+Arrays: TypeAlias = "Sequence[array[int]]"
 # Of the arrays of a page, those of hashes and then all others; of none, nothing.
 State: TypeAlias = "tuple[list[bytes], list[bytes]]"
 NO_STATE: State = [], []
@@ -29,26 +31,33 @@ class ValueRows:
     """The values of a page while it is read, with their chains."""
 
     def __init__(self) -> None:
-        # While they grow, all are lists: to append to an array takes a call of a method.
-        self._lists: list[list[int]] = [[] for _ in CODES]
-        self.loose, self._chain_of, self.ids, self._bases = self._lists[:4]
-        self._longs, self._texts, self._places, self._around, self.smalls = self._lists[4:]
-        self.held: list[array[int]] = []  # the same, at the end
-        # Of each value: its kind, the events of the element that it is in and of the nearest named
-        # one around, and its own events, or what else it is (see Reader).
-        self.kinds: list[int] = []
-        self.inside: list[int] = []
-        self.named_at: list[int] = []
-        self.first: list[int] = []
-        self.last: list[int] = []
+        # Arrays with room for more, doubled when that is used up: to append to one takes a call.
+        # Of each value: itself, its chain, its kind, the events of the element that it is in and of
+        # the nearest named one around, and its own events, or what else it is (see Reader).
+        self.count = 0
+        self.loose = room_for("Q")
+        self._chain_of = room_for("i")
+        self.kinds, self.inside, self.named_at = room_for("i"), room_for("i"), room_for("i")
+        self.first, self.last = room_for("i"), room_for("i")
+        # Of each chain: its id, and its base.
+        self._chains = 0
+        self.ids, self._bases = room_for("Q"), room_for("i")
+        # Of each long text; the chains of what is small.
+        self._lists: list[list[int]] = [[] for _ in CODES[4:]]
+        self._longs, self._texts, self._places, self._around, self.smalls = self._lists
+        self.held: list[array[int]] = []  # all of CODES, at the end
         self._counts: dict[int, int] = {}
         self._begun: list[int] = []  # the numbers of the chains that are not counted yet
 
     def chain(self, value: int, base: int) -> int:
         """Add a chain after the value number *base* (-1 if there is none); return its number."""
-        self.ids.append(value)
-        self._bases.append(base)
-        return len(self.ids) - 1
+        number = self._chains
+        if number == len(self.ids):
+            self.ids, self._bases = doubled("Q", self.ids), doubled("i", self._bases)
+        self.ids[number] = value
+        self._bases[number] = base
+        self._chains = number + 1
+        return number
 
     def begin(self, value: int, base: int) -> int:
         """Add a chain that counts once all is read."""
@@ -83,14 +92,24 @@ class ValueRows:
         self, loose: int, chain: int, kind: int, inside: int, named_at: int, at: int, end: int
     ) -> int:
         """Add a value, with the events of its element, of the named one around, and its own."""
-        self.loose.append(loose)
-        self._chain_of.append(chain)
-        self.kinds.append(kind)
-        self.inside.append(inside)
-        self.named_at.append(named_at)
-        self.first.append(at)
-        self.last.append(end)
-        return len(self.loose) - 1
+        number = self.count
+        if number == len(self.loose):
+            self._make_room()
+        self.loose[number] = loose
+        self._chain_of[number] = chain
+        self.kinds[number] = kind
+        self.inside[number] = inside
+        self.named_at[number] = named_at
+        self.first[number] = at
+        self.last[number] = end
+        self.count = number + 1
+        return number
+
+    def _make_room(self) -> None:
+        self.loose, self._chain_of = doubled("Q", self.loose), doubled("i", self._chain_of)
+        self.kinds, self.inside = doubled("i", self.kinds), doubled("i", self.inside)
+        self.named_at = doubled("i", self.named_at)
+        self.first, self.last = doubled("i", self.first), doubled("i", self.last)
 
     def note_long(self, number: int, value: int, place: int, is_behind_small: bool) -> int:
         """Note that a value is a long text, and return which of these it is."""
@@ -112,7 +131,10 @@ class ValueRows:
 
     def end(self) -> None:
         """Hold what was read as arrays from now on."""
-        self.held = [array(code, one) for code, one in zip(CODES, self._lists, strict=True)]
+        loose, chain_of = self.loose[: self.count], self._chain_of[: self.count]
+        ids, bases = self.ids[: self._chains], self._bases[: self._chains]
+        arrays = *map(bytes, (loose, chain_of, ids, bases)), *self._lists
+        self.held = [array(code, one) for code, one in zip(CODES, arrays, strict=True)]
 
     def state(self) -> State:
         """Return what the values under another template can be told from."""
@@ -138,12 +160,11 @@ def sort_out(held: list[array[int]], template: Collection[int], found: PageValue
     Return which are its own (1), and which are chained to one that is (2).
     """
     loose, chain_of, ids, bases = held[0], held[1], held[2], held[3]
-    own, own_loose, chained, chained_loose, repeated, repeated_loose = [], [], [], [], [], []
     is_own = bytearray(len(loose))
     # A chain is the page's own if one in it is (1), and chained if it begins after one that is (2).
     kinds = bytearray(len(ids))
     for number in range(len(loose)):
-        is_own[number] = loose[number] not in template
+        is_own[number] = not template or loose[number] not in template
     for chain in range(len(ids)):
         if bases[chain] >= 0 and is_own[bases[chain]]:
             kinds[chain] = 2
@@ -151,30 +172,30 @@ def sort_out(held: list[array[int]], template: Collection[int], found: PageValue
         if is_own[number]:
             kinds[chain_of[number]] = 1
     _note_combinations(held, template, found, kinds)
-    for number in range(len(loose)):
-        chain = chain_of[number]
-        value = ids[chain] & _VALUE | loose[number] & _PLACE
-        if is_own[number]:
-            own.append(value)
-            own_loose.append(loose[number])
-        elif kinds[chain] == 2:
-            chained.append(value)
-            chained_loose.append(loose[number])
-        elif kinds[chain] == 0:
-            repeated.append(value)
-            repeated_loose.append(loose[number])
-    found.own.fromlist(own)
-    found.own_loose.fromlist(own_loose)
-    found.chained.fromlist(chained)
-    found.chained_loose.fromlist(chained_loose)
-    found.repeated.fromlist(repeated)
-    found.repeated_loose.fromlist(repeated_loose)
+    _put(held, is_own, kinds, 1, (found.own, found.own_loose))
+    _put(held, is_own, kinds, 2, (found.chained, found.chained_loose))
+    _put(held, is_own, kinds, 0, (found.repeated, found.repeated_loose))
     _note_long_shapes(held, template, found, is_own)
     _note_small_shapes(held, template, found, is_own, kinds)
     for number in range(len(loose)):
         if kinds[chain_of[number]] == 2:
             is_own[number] = 2
     return is_own
+
+
+def _put(held: Arrays, is_own: bytearray, kinds: bytearray, kind: int, into: Arrays) -> None:
+    """Put the page's own values (kind 1), or others in chains of a kind, where they are found."""
+    loose, chain_of, ids = held[0], held[1], held[2]
+    chosen, chosen_loose = array("Q", bytes(8 * len(loose))), array("Q", bytes(8 * len(loose)))
+    count = 0
+    for number in range(len(loose)):
+        chain = chain_of[number]
+        if is_own[number] == (kind == 1) and (kind == 1 or kinds[chain] == kind):
+            chosen[count] = ids[chain] & _VALUE | loose[number] & _PLACE
+            chosen_loose[count] = loose[number]
+            count += 1
+    for one, those in zip(into, (chosen, chosen_loose), strict=True):
+        one.frombytes(bytes(those[:count]))
 
 
 def _note_combinations(
@@ -210,6 +231,7 @@ def _note_long_shapes(
     """Note around which long texts of this section there is less than around others."""
     loose, chain_of, ids, longs = held[0], held[1], held[2], held[4]
     texts, places, around = held[5], held[6], held[7]
+    most = MOST_RANKS
     first: dict[int, int] = {}
     count: dict[int, int] = {}
     shapes: set[int] = set()
@@ -220,16 +242,17 @@ def _note_long_shapes(
         rank = first.get(place, 0)
         first[place] = rank + 1
         behind = count[place] - rank - 1
-        # Whether there may be something before it, though there is nothing, and behind it.
-        may_be = [False, False]
-        for side in (0, 1):
+        # Whether there may be something before it (1), though there is nothing, and behind it (2).
+        may_be = 0
+        for side in range(2):
             if not flags >> side & 1:
                 ranks = behind if side else rank
-                shape = mix(mix(place, side), min(ranks, MOST_RANKS)) & _VALUE | NOWHERE
+                shape = mix(mix(place, side), min(ranks, most)) & _VALUE
                 shapes.add(shape)
-                may_be[side] = shape in template
-        if is_own[number] and (may_be[0] or may_be[1]):
-            sides = [[0, 1] if may_be[side] else [flags >> side & 1] for side in (0, 1)]
+                if template and shape in template:
+                    may_be |= 1 << side
+        if is_own[number] and may_be:
+            sides = [[0, 1] if may_be >> side & 1 else [flags >> side & 1] for side in (0, 1)]
             found.shaped[ids[chain_of[number]] & _VALUE | loose[number] & _PLACE] = tuple(
                 [mix(mix(texts[at], one), other) >> 32 for one in sides[0] for other in sides[1]]
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from collections.abc import Set as AbstractSet
 from urllib.parse import urljoin, urlsplit
 
@@ -19,6 +19,7 @@ from scrapy_simhash.analysis.events import (
     is_plain,
     is_whole,
 )
+from scrapy_simhash.analysis.growing import doubled, room_for
 from scrapy_simhash.decision.cuts import EVERYWHERE, stripped
 from scrapy_simhash.decision.holdings import BESIDE_KIND, CUT_KIND, KINDS, PLACE, Addresses
 from scrapy_simhash.decision.rewriting import OwnAddress
@@ -66,21 +67,17 @@ class PageAddresses:
         # The rows by what is written on the page; of each its address, its hash as it is, and
         # without the page's own.
         self._row_as_written: dict[str, int] = {}
+        self._row_of_whole: dict[str, int] = {}
         self._names_of_rows: dict[int, int] = {}
         self._texts: list[str] = []
         self._hashes: list[int] = []
         self._unnamed: list[int] = []
         # Of each number: its row, kind, place, anchor, id and what is before it, and the events of
-        # its element and of the nearest named one.
-        self.rows: list[int] = []
-        self.kinds: list[int] = []
-        self.inside: list[int] = []
-        self.named_at: list[int] = []
-        self._places: list[int] = []
-        self._anchors: list[int] = []
-        self._ids: list[int] = []
-        self._befores: list[int] = []
-        self._is_placed: list[int] = []
+        # its element and of the nearest named one; in arrays with room for more.
+        self.count = 0
+        self.rows, self.kinds, self.inside, self.named_at = map(room_for, "iiii")
+        self._places, self._anchors, self._ids, self._befores = map(room_for, "QQQQ")
+        self._is_placed = room_for("i")
         # Of each link that is cut: its row, that of what is left, and its place.
         self._cuts: list[tuple[int, int, int]] = []
         # What is written with a parameter that is left out, by the rows of what is left.
@@ -101,29 +98,28 @@ class PageAddresses:
             if type(event) is Element and event.kind.is_linking:
                 if not event.is_read:
                     event.read()
-                for _, _, one in event.written:
+                for _, _, one, _ in event.written:
                     if "://" not in one or one.startswith(self._origin):
                         links += 1
                         counts.update(one.partition("?")[2].partition("#")[0].split("&"))
         least = SESSION_SHARE * links
         self._carried = frozenset([one for one in self._parameters if counts[one] >= least])
 
-    def row_of(self, written: str) -> int:
-        """Return the row of an address as it is written.
+    def row_of(self, written: str, number: int = 0) -> int:
+        """Return the row of an address as it is written; of one that is whole, *number* is a hash.
 
         It is -1 if it is none of http or https, and -2 if nothing of it stays.
         """
         row = self._row_as_written.get(written)
         if row is None:
             row = -1
-            if len(written) <= MAX_ADDRESS and (address := self._joined(written)):
-                start, _, place = address.partition("#")
-                if (
-                    "#" in address
-                    and self._own.is_a_name(start)
-                    and not place.startswith(("/", "!"))
-                ):
-                    address = start  # a tab of this page, say
+            if number and not self.names:
+                row = self.row_of_whole(written, number)
+            elif len(written) <= MAX_ADDRESS and (address := self._joined(written)):
+                if "#" in address:
+                    start, _, place = address.partition("#")
+                    if self._own.is_a_name(start) and not place.startswith(("/", "!")):
+                        address = start  # a tab of this page, say
                 left = stripped(address, self.names) if self.names else address
                 row = self.row_of_whole(left) if left else -2
                 if left != address:
@@ -131,13 +127,13 @@ class PageAddresses:
             self._row_as_written[written] = row
         return row
 
-    def row_of_whole(self, address: str) -> int:
-        """Return the row of a whole address."""
-        row = self._row_as_written.get(f"\0{address}")
+    def row_of_whole(self, address: str, number: int = 0) -> int:
+        """Return the row of a whole address; *number* is its hash, 0 if that is not known."""
+        row = self._row_of_whole.get(address)
         if row is None:
-            row = self._row_as_written[f"\0{address}"] = len(self._texts)
+            row = self._row_of_whole[address] = len(self._texts)
             self._texts.append(address)
-            number = long_hash_of(address)
+            number = number or long_hash_of(address)
             self._hashes.append(number)
             if self.may_name_page(address):
                 number = long_hash_of(self._own.without(address))
@@ -152,7 +148,7 @@ class PageAddresses:
         """Return a whole address; empty if it is not one of http or https."""
         # Joining takes 10 us, half of the time of a page of links; of these, it would refuse none.
         folder, rest = self._folder, written
-        while rest.startswith(("../", "./")):
+        while rest[:1] == "." and rest.startswith(("../", "./")):
             if rest[1] == ".":
                 folder = self._above(folder)
             rest = rest.partition("/")[2]
@@ -190,16 +186,25 @@ class PageAddresses:
         *kind* is a number of :data:`~scrapy_simhash.decision.holdings.KINDS`, *inside* and
         *named_at* are the events of its element and of the nearest named one.
         """
-        self.rows.append(row)
-        self.kinds.append(kind)
-        self.inside.append(inside)
-        self.named_at.append(named_at)
-        self._places.append(place)
-        self._anchors.append(0)
-        self._ids.append(0)
-        self._befores.append(0)
-        self._is_placed.append(False)
-        return len(self.rows) - 1
+        number = self.count
+        if number == len(self.rows):
+            self._make_room()
+        self.rows[number] = row
+        self.kinds[number] = kind
+        self.inside[number] = inside
+        self.named_at[number] = named_at
+        self._places[number] = place
+        self._anchors[number] = self._ids[number] = self._befores[number] = 0
+        self._is_placed[number] = False
+        self.count = number + 1
+        return number
+
+    def _make_room(self) -> None:
+        self.rows, self.kinds = doubled("i", self.rows), doubled("i", self.kinds)
+        self.inside, self.named_at = doubled("i", self.inside), doubled("i", self.named_at)
+        self._places, self._anchors = doubled("Q", self._places), doubled("Q", self._anchors)
+        self._ids, self._befores = doubled("Q", self._ids), doubled("Q", self._befores)
+        self._is_placed = doubled("i", self._is_placed)
 
     def note_cut(self, row: int, left: int, place: int) -> None:
         """Note that of a link at a place, as written, only what is in another row is left."""
@@ -207,29 +212,18 @@ class PageAddresses:
 
     def forget(self, first: int) -> None:
         """Forget the addresses from a number on."""
-        for one in (
-            self.rows,
-            self.kinds,
-            self.inside,
-            self.named_at,
-            self._places,
-            self._anchors,
-            self._ids,
-            self._befores,
-            self._is_placed,
-        ):
-            del one[first:]
+        self.count = first
 
     def stand_at(self, first: int, place: int, is_beside: bool) -> None:
         """Note where the addresses from a number on are, and if they are no values."""
-        for number in range(first, len(self.rows)):
+        for number in range(first, self.count):
             self._places[number] = place
             if is_beside:
                 self.kinds[number] |= _BESIDE
 
     def note_box(self, first: int, place: int) -> None:
         """Note that the addresses from a number on are in a box that shows others at each visit."""
-        for number in range(first, len(self.rows)):
+        for number in range(first, self.count):
             if not self.kinds[number] & _CUT:
                 if self.kinds[number] & ~_BESIDE == _LINK:
                     self.note_cut(self.rows[number], -2, place)
@@ -240,11 +234,16 @@ class PageAddresses:
 
         *before* is what is before them: which record they belong to.  They belong to each other.
         """
-        own = [at for at in range(first, last) if not self._is_placed[at]]
-        if len(own) > 1:
-            before = self._named(before, own)
-        for number, at in enumerate(own):
-            self.place_one(at, mix(anchor, number), before)
+        number = 0
+        for at in range(first, last):
+            number += not self._is_placed[at]
+        if number > 1:
+            before = self._named(before, first, last, True)
+        number = 0
+        for at in range(first, last):
+            if not self._is_placed[at]:
+                self.place_one(at, mix(anchor, number), before)
+                number += 1
 
     def call(self, first: int, last: int, call: int) -> None:
         """Take note of what the links of an element are called, which are no values."""
@@ -268,14 +267,14 @@ class PageAddresses:
         What each has of a page's own address, or of a folder, may differ on a copy.  Cost:
         O(addresses in it), for each of the records around one: 0.3 s for 9,000 in 200 records.
         """
-        inside = range(first, last)
-        record = self._named(record, inside)
-        for at in inside:
+        record = self._named(record, first, last, False)
+        for at in range(first, last):
             self._befores[at] = mix(self._befores[at], record)
 
-    def _named(self, record: int, numbers: Iterable[int]) -> int:
-        for at in numbers:
-            if not self.kinds[at] & _BESIDE:
+    def _named(self, record: int, first: int, last: int, is_left: bool) -> int:
+        """Return a record with the names in it of values; *is_left*: that are in nothing yet."""
+        for at in range(first, last):
+            if not self.kinds[at] & _BESIDE and not (is_left and self._is_placed[at]):
                 record = mix(record, self.name_of(self.rows[at]))
         return record
 
@@ -315,7 +314,7 @@ class PageAddresses:
 
     def found(self) -> Addresses:
         """Return all that are placed."""
-        chosen = [number for number, is_one in enumerate(self._is_placed) if is_one]
+        chosen = [number for number in range(self.count) if self._is_placed[number]]
         if self._whole:
             self._note_few(chosen)
         return Addresses(

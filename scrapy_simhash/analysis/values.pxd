@@ -8,7 +8,7 @@ from scrapy_simhash.analysis.frames cimport Frame, Unit, beside_the_content
 from scrapy_simhash.analysis.literals cimport Brackets
 from scrapy_simhash.analysis.own_values cimport ValueRows
 from scrapy_simhash.analysis.page_addresses cimport PageAddresses, call_of
-from scrapy_simhash.hashes cimport add, mix
+from scrapy_simhash.hashes cimport add, long_hash_of, mix
 
 cdef uint64_t _WIDE, _PLACE, _VALUE, _END, _BESIDE_BIT, _HEAD_BIT
 cdef Py_ssize_t _SMALL_BYTES
@@ -28,15 +28,19 @@ cdef class Reader:
 
     @cython.locals(frame=Frame, child=Frame, element=Element, depth=int, at=int)
     cpdef read(self, list events)
-    @cython.locals(rows=ValueRows, number=int, kind=int, at=int, named_at=int, place=str, text=str)
+    @cython.locals(
+        rows=ValueRows, number=int, kind=int, at=int, named_at=int, place=str, text=str,
+        last_at=int, last_named_at=int, place_number=int, values=list, texts=list, kinds=bytearray,
+    )
     cdef object _told(self, bytearray is_own)
     cdef Element _element_at(self, int at)
+    @cython.locals(text=str)
     cdef str _text_at(self, int kind, int at, int end)
-    @cython.locals(number=int, length=int, piece=str)
+    @cython.locals(number=int, length=int, piece=str, pieces=list, element=Element, said=Text)
     cdef str _whole_text_at(self, int kind, int at, int end)
     @cython.locals(element=Element, kind=Tag)
     cdef _open(self, Frame frame, Frame parent)
-    @cython.locals(element=Element, row=int)
+    @cython.locals(element=Element, row=int, written=str, number=uint64_t)
     cdef bint _is_plain(self, Frame frame) except -1
     @cython.locals(element=Element)
     cdef _read_attributes(self, Frame frame)

@@ -166,7 +166,7 @@ def session_parameters(events: list[Event], names: AbstractSet[str]) -> frozense
         if type(event) is Element:
             if not event.is_read:
                 event.read()
-            addresses.update(one for _, _, one in event.written if "?" in one)
+            addresses.update(one for _, _, one, _ in event.written if "?" in one)
     return frozenset(names & carried(addresses).keys())
 
 
@@ -224,8 +224,8 @@ class Reader:
                     frames.append(Frame())
                 child = frames[depth]
                 if event.kind.is_block:
-                    self._end_run(frame, at, len(self._addresses.rows))
-                child.begin(event, frame, at, len(self._addresses.rows))
+                    self._end_run(frame, at, self._addresses.count)
+                child.begin(event, frame, at, self._addresses.count)
                 self._open(child, frame)
                 frame = child
             elif type(event) is Text:
@@ -242,7 +242,7 @@ class Reader:
 
     def values(self, template: Collection[int], tell_all: bool = False) -> PageValues:
         """Return what was read, under a template; *tell_all* says what each value is."""
-        if len(self._addresses.rows) > MAX_ADDRESSES:
+        if self._addresses.count > MAX_ADDRESSES:
             return PageValues(is_whole=False)
         found = PageValues(loose=self._rows.held[0], addresses=self._addresses.found())
         is_own = sort_out(self._rows.held, template, found)
@@ -260,7 +260,7 @@ class Reader:
             if row >= 0:
                 at = self._collect(root, row, LINK_KIND | BESIDE_KIND)
                 self._addresses.place_one(at, call, 0)
-        if len(self._addresses.rows) > MAX_ADDRESSES:
+        if self._addresses.count > MAX_ADDRESSES:
             return PageValues(is_whole=False)
         return PageValues(addresses=self._addresses.found())
 
@@ -271,33 +271,43 @@ class Reader:
     def _told(self, is_own: bytearray | None) -> ToldValues:
         """Return what some values are: their kinds, where they are, and how they begin."""
         places: dict[str, int] = {}
-        values, kinds, numbers, texts = array("Q"), bytearray(), array("H"), []
+        values: list[int] = []
+        kinds, numbers, texts = bytearray(), array("H"), []
         rows = self._rows
-        for number in range(len(rows.loose)):
+        last_at, last_named_at, place_number = -2, -2, 0
+        for number in range(rows.count):
             if is_own is not None and not is_own[number]:
                 continue
-            if is_own is not None and len(kinds) == MOST_TOLD:
+            if is_own is not None and len(values) == MOST_TOLD:
                 break
-            place, text, kind = "", "", rows.kinds[number]
+            kind = rows.kinds[number]
             at, named_at = rows.inside[number], rows.named_at[number]
-            if at >= 0:
-                place = self._element_at(at).kind.name
-                if named_at >= 0:
+            if at != last_at or named_at != last_named_at:  # mostly, several are in one element
+                place = "" if at < 0 else self._element_at(at).kind.name
+                if at >= 0 and named_at >= 0:
                     place = f"{self._element_at(named_at).names} {place}"[:MAX_TOLD]
+                place_number = places.setdefault(place, len(places)) & 0xFFFF
+                last_at, last_named_at = at, named_at
+            text = ""
             if kind != END_KIND:  # that is of all in the element
                 text = self._text_at(kind, rows.first[number], rows.last[number])
             values.append(rows.id_of(number))
             kinds.append(kind)
-            numbers.append(places.setdefault(place, len(places)) & 0xFFFF)
+            numbers.append(place_number)
             texts.append(text)
-        return ToldValues(values, bytes(kinds), numbers, tuple(places), "\n".join(texts))
+        ids = array("Q", values)
+        return ToldValues(ids, bytes(kinds), numbers, tuple(places), "\n".join(texts))
 
     def _element_at(self, at: int) -> Element:
         return self._events[at]  # type: ignore[return-value]
 
     def _text_at(self, kind: int, at: int, end: int) -> str:
         """Return the beginning of what is shown of a value, in one line."""
-        text = self._whole_text_at(kind, at, end)[:MAX_TOLD]
+        text = self._whole_text_at(kind, at, end)
+        if len(text) > MAX_TOLD:
+            text = text[:MAX_TOLD]
+        if text.isprintable():  # neither a mark nor the end of a line is in it
+            return text
         return " ".join(text.replace("\0", "").splitlines())
 
     def _whole_text_at(self, kind: int, at: int, end: int) -> str:
@@ -323,7 +333,7 @@ class Reader:
                 length += 1 + len(piece)
                 if length >= MAX_TOLD:
                     break
-        return " ".join(pieces)
+        return pieces[0] if len(pieces) == 1 else " ".join(pieces)
 
     def _open(self, frame: Frame, parent: Frame) -> None:
         element, kind = frame.element, frame.kind
@@ -360,7 +370,7 @@ class Reader:
             frame.is_link = frame.is_link or element.leads
         else:
             self._read_attributes(frame)
-        if frame.address < len(self._addresses.rows):
+        if frame.address < self._addresses.count:
             self._place_of_addresses(frame)
 
     def _is_plain(self, frame: Frame) -> bool:
@@ -375,8 +385,8 @@ class Reader:
         if element.words and self._addresses.may_name_page(element.words):
             return False
         if element.written:
-            for _, kind, written in element.written:
-                row = self._addresses.row_of(written)
+            for _, kind, written, number in element.written:
+                row = self._addresses.row_of(written, number)
                 if row == -1:
                     self._addresses.forget(frame.address)
                     return False
@@ -397,7 +407,7 @@ class Reader:
                 continue
             if form in (ADDRESS, STYLE):
                 found = 0
-                for of, kind, written in element.written:
+                for of, kind, written, _ in element.written:
                     if of == name and self._take_address(frame, name, kind, written):
                         found += 1
                 if form == ADDRESS and (found or name in ("srcset", "imagesrcset", "ping")):
@@ -575,7 +585,7 @@ class Reader:
             value = long_hash_of(text)
             size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if frame.run_at < 0:
-            frame.run_at, frame.run_address = at, len(self._addresses.rows)
+            frame.run_at, frame.run_address = at, self._addresses.count
         if said.begins_apart:
             frame.is_run_apart = True
         self._run_on(frame, value)
@@ -618,7 +628,7 @@ class Reader:
                 self._add_long(frame, unit)
 
     def _close(self, frame: Frame, parent: Frame, end: int) -> None:
-        last = len(self._addresses.rows)
+        last = self._addresses.count
         if frame.is_code:
             parent.others = add(parent.others, frame.others)
             parent.parts += 1
@@ -670,10 +680,10 @@ class Reader:
         if frame.has_links:
             parent.has_links = True
         if not frame.run and (frame.is_beside and frame.has_links):
-            self._addresses.place(frame.address, len(self._addresses.rows), 0)
+            self._addresses.place(frame.address, self._addresses.count, 0)
             return
         if not frame.attributes and not frame.run and frame.is_nothing:
-            self._addresses.place(frame.address, len(self._addresses.rows), 0)
+            self._addresses.place(frame.address, self._addresses.count, 0)
             return
         if parent.run_at < 0:
             parent.run_at, parent.run_address = frame.at, frame.address
@@ -691,7 +701,7 @@ class Reader:
             parent.run_is_spaced = True
 
     def _close_big(self, frame: Frame, parent: Frame) -> None:
-        last = len(self._addresses.rows)
+        last = self._addresses.count
         self._place_first(frame, 0)
         self._addresses.place(frame.address, last, mix(frame.attributes, frame.first))
         parent.size += frame.size
@@ -747,7 +757,7 @@ class Reader:
         is_told = frame.kind.is_row or (has_small and (frame.parts or frame.is_cut))
         number = self._rows.begin(whole, -1) if is_told else -1
         loose = whole & _VALUE | self._in_value(frame, frame.outer)
-        last = len(self._addresses.rows)
+        last = self._addresses.count
         record = loose, number, frame.at, frame.named_at, frame.address, last
         self._records.setdefault(mix(frame.place, frame.depth), []).append(record)
 
@@ -909,7 +919,7 @@ class Reader:
     def _note_addresses(self) -> None:
         """Take note of the values that the addresses are."""
         of = self._addresses
-        for at in range(len(of.rows)):
+        for at in range(of.count):
             value = of.value_at(at)
             if value:
                 chain = self._rows.chain(value, -1)

@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from scrapy_simhash.hashes cimport mix
+from scrapy_simhash.hashes cimport long_hash_of, mix
 
 cpdef str decoded(str written)
 
