@@ -191,7 +191,7 @@ class Collector:
 
     def _add_judged(self, record: Record) -> None:
         if record.decision.verdict == "variant":
-            self.variants[record.decision.reason] += 1
+            self.variants[record.why] += 1
             first_of = {
                 (told.kind, shortened(told.place)): told for told in record.decision.new[::-1]
             }

@@ -224,3 +224,11 @@ def test_what_holds_variants_apart_is_counted_by_kind_and_place() -> None:
     assert report["novelties"][0]["example"] == example
     assert "2 EUR" in html_of(report)
     assert "p price" in text_of(report)
+
+
+def test_reasons_of_a_damaged_feed_do_not_fill_the_memory() -> None:
+    one = variant(SITE, f"{SITE}/b", "new_links").as_json()
+    odd = [{**one, "reason": f"r{number}"} for number in range(100)]
+    collector = collect()
+    collector.add_lines([json.dumps(mapping).encode() for mapping in (one, *odd)])
+    assert collector.variants == {"new_links": 1, "other": 100}
