@@ -58,7 +58,7 @@ class Links(Spider):
             "verdict": decision and decision.verdict,
             "representative": decision and decision.representative,
         }
-        for link in response.xpath("//a[not(@data-ignored)]/@href").getall():
+        for link in response.xpath("//a[not(ancestor::*[@data-ignored])]/@href").getall():
             yield self.follow(response, link)
 
     def follow(self, response: Response, link: str) -> Request:

@@ -24,7 +24,7 @@ def twins(site: Site) -> Site:
     The start page has this link, too, which the spider does not follow there: /b leads nowhere new.
     """
     start = article(prose("start"), ["/a", "/b", "/other"])
-    site["/"] = start.replace("<ul>", '<ul><li><a href="/behind" data-ignored>/behind</a></li>')
+    site["/"] = start.replace("<ul>", '<ul><li data-ignored><a href="/behind">/behind</a></li>')
     site["/a"] = article(prose("lamp", 2000))
     site["/b"] = article(prose("lamp", 2000) + " afterword", ["/behind"])
     site["/other"] = article(prose("bread"))

@@ -104,7 +104,7 @@ def test_links_of_flagged_pages_are_counted(
 ) -> None:
     named = aliases.pages["/"].body
     assert isinstance(named, str)
-    ignored = '<ul><li><a href="/more" data-ignored>/more</a></li>'
+    ignored = '<ul><li data-ignored><a href="/more">/more</a></li>'
     aliases["/"] = named.replace("<ul>", ignored)
     aliases["/article0?sid=0"] = article(prose("topic0x"), ["/more"])
     crawl(SIMHASH_REPORT_FILE=REPORT, SIMHASH_ACTION="flag")
