@@ -155,7 +155,8 @@ class RequestFacts:
     def __init__(self, crawler: Crawler, settings: SimhashSettings) -> None:
         self.crawler = crawler
         added = _OF_RULES if issubclass(crawler.spidercls, CrawlSpider) else ()
-        self._ignored = _NOT_FOR_THE_CALLBACK.union(settings.ignore_meta, added)
+        self._ignored_by_name = {*settings.ignore_meta}
+        self._ignored_in_meta = _NOT_FOR_THE_CALLBACK.union(settings.ignore_meta, added)
         no_headers = {name.lower() for name in settings.ignore_meta} | {*settings.identity_headers}
         self._not_asked_by = _OF_THE_CLIENT | no_headers | {"authorization", "cookie"}
         defaults = crawler.settings.getdict("DEFAULT_REQUEST_HEADERS")
@@ -255,10 +256,11 @@ class RequestFacts:
     def values(self, request: Request) -> Iterator[tuple[str, Any]]:
         """Yield the names and values that the callback of a request gets beside the page."""
         for name, value in request.cb_kwargs.items():
-            if name not in self._ignored:
+            if name not in self._ignored_by_name:
                 yield f"cb_kwargs[{name!r}]", value
         for name, value in request.meta.items():
-            if name in self._ignored or (isinstance(name, str) and name.startswith(_PREFIXES)):
+            is_prefixed = isinstance(name, str) and name.startswith(_PREFIXES)
+            if name in self._ignored_in_meta or is_prefixed:
                 continue
             yield f"meta[{name!r}]", value
         if request.flags:

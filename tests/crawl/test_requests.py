@@ -479,6 +479,15 @@ def test_names_that_the_settings_ignore_are_no_purpose() -> None:
     assert purpose(meta={"items": 1}) is not None
 
 
+@pytest.mark.parametrize("name", ["depth", "link_text", "redirect_urls", "rule", "zyte_of"])
+def test_all_that_a_callback_gets_as_arguments_counts(name: str) -> None:
+    rules = Facts(ByRules)
+    assert rules(meta={name: 1}) is None
+    assert rules(cb_kwargs={name: 1}) != rules(cb_kwargs={name: 2})
+    purpose = Facts(SIMHASH_IGNORE_META=name)
+    assert purpose(cb_kwargs={name: 1}) is None
+
+
 def test_for_texts_only_the_callback_counts() -> None:
     purpose = Facts(SIMHASH_TAKES=TEXT)
     assert purpose(meta={"item": 1}, cb_kwargs={"position": 2}) is None
