@@ -127,7 +127,7 @@ cdef class Walk:
                 raw = raw if raw.isspace() else module.marked(raw)
             found = Text(raw)
             if <Py_ssize_t>self.length <= max_known:
-                remember(known_texts, key, found)
+                remember(known_texts, key, found, module.KNOWN)
         self.events.append(found)
         return 0
 

@@ -41,4 +41,4 @@ cdef class Element:
 cpdef Element element_of(str tag, tuple attributes)
 cpdef Text text_of(str raw, bint is_hidden)
 cpdef remember_element(object key, Py_ssize_t size, Element found)
-cpdef remember(dict known, object key, object found)
+cpdef remember(dict known, object key, object found, Py_ssize_t most)

@@ -581,18 +581,20 @@ def text_of(raw: str, is_hidden: bool) -> Text:
     if found is None:
         found = Text(marked(raw) if is_hidden and not raw.isspace() else raw)
         if len(raw) <= MAX_KNOWN:
-            remember(known_texts, key, found)
+            remember(known_texts, key, found, KNOWN)
     return found
 
 
 def remember_element(key: object, size: int, found: Element) -> None:
     """Remember an element of a size, unless it is too long."""
-    if size <= MAX_KNOWN_LONG:
-        remember(known_elements if size <= MAX_KNOWN else long_elements, key, found)
+    if size <= MAX_KNOWN:
+        remember(known_elements, key, found, KNOWN)
+    elif size <= MAX_KNOWN_LONG:
+        remember(long_elements, key, found, KNOWN_LONG)
 
 
-def remember(known: dict[Any, Any], key: object, found: object) -> None:
-    """Remember what follows from something; if there is too much, forget all of it."""
-    if len(known) >= (KNOWN_LONG if known is long_elements else KNOWN):
+def remember(known: dict[Any, Any], key: object, found: object, most: int) -> None:
+    """Remember what follows from something; of *most*, forget all."""
+    if len(known) >= most:
         known.clear()
     known[key] = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from urllib.parse import urljoin, urlsplit
 
@@ -94,14 +94,10 @@ class PageAddresses:
         What others have may be on its copies, too, whatever these have in their own addresses.
         """
         links, counts = 0, Counter[str]()
-        for event in events:
-            if type(event) is Element and event.kind.is_linking:
-                if not event.is_read:
-                    event.read()
-                for _, _, one, _ in event.written:
-                    if "://" not in one or one.startswith(self._origin):
-                        links += 1
-                        counts.update(one.partition("?")[2].partition("#")[0].split("&"))
+        for element, one in written_in(events):
+            if element.kind.is_linking and ("://" not in one or one.startswith(self._origin)):
+                links += 1
+                counts.update(one.partition("?")[2].partition("#")[0].split("&"))
         least = SESSION_SHARE * links
         self._carried = frozenset([one for one in self._parameters if counts[one] >= least])
 
@@ -341,11 +337,22 @@ class PageAddresses:
                 self.note_cut(self.row_of_whole(one), row, EVERYWHERE)
 
 
+def written_in(events: Iterable[Event]) -> Iterator[tuple[Element, str]]:
+    """Yield the elements of a page with each address in them, as it is written."""
+    for event in events:
+        if type(event) is Element:
+            if not event.is_read:
+                event.read()
+            for _, _, address, _ in event.written:
+                yield event, address
+
+
 def call_of(events: list[Event], at: int, numbers: Container[str] = ()) -> int:
     """Return a hash of what a link is called, by its event, on a page of these *numbers*.
 
-    These are its names and texts, without numbers, and the names of the element before it.  A
-    spider may follow the links that are called "next", or the one behind the number of the page.
+    These are what it and the elements in it are named, its texts, and what the element before it is
+    named, all without numbers.  A spider may follow the links that are called "next", the one
+    behind the number of its page, or that with the number after it.
     """
     element: Element = events[at]  # type: ignore[assignment]
     call = mix(_names_of(element), _before(events, at))

@@ -59,7 +59,12 @@ from scrapy_simhash.analysis.events import (
 from scrapy_simhash.analysis.frames import Frame, Unit, beside_the_content
 from scrapy_simhash.analysis.literals import Brackets, literals, without_quotes
 from scrapy_simhash.analysis.own_values import MOST_RANKS, State, ValueRows, sort_out
-from scrapy_simhash.analysis.page_addresses import MAX_ADDRESSES, PageAddresses, call_of
+from scrapy_simhash.analysis.page_addresses import (
+    MAX_ADDRESSES,
+    PageAddresses,
+    call_of,
+    written_in,
+)
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, decoded, near_place, wide_place
 from scrapy_simhash.decision.differences import Atom, Place, carried
 from scrapy_simhash.decision.holdings import (
@@ -161,12 +166,7 @@ def session_parameters(events: list[Event], names: AbstractSet[str]) -> frozense
 
     Elsewhere, the same name may be that of an item.
     """
-    addresses: set[str] = set()
-    for event in events:
-        if type(event) is Element:
-            if not event.is_read:
-                event.read()
-            addresses.update(one for _, _, one, _ in event.written if "?" in one)
+    addresses = {address for _, address in written_in(events) if "?" in address}
     return frozenset(names & carried(addresses).keys())
 
 

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from itertools import repeat
+from math import inf
 from operator import itemgetter
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -39,7 +40,7 @@ MAX_COMPARED_BYTES = 1_000_000
 # On a host where something changes by itself, a section is visited at this number of kept pages.
 FIRST_VISIT_AT = 3
 # Where so many visits to a host have shown that nothing does, a section is at this number of pages.
-CALM, FIRST_OF_CALM, NEVER_CALM = 5, 4, -1_000_000
+CALM, FIRST_OF_CALM = 5, 4
 # Names of pages that are remembered, and which share of all visits is to pages that are only named
 # like another.
 MAX_NAMES = 10_000
@@ -102,8 +103,8 @@ class SecondVisits:
         self._under_way: FIFOCache[str, FirstVisit] = FIFOCache(MAX_UNDER_WAY)
         # The ends of the paths of pages, with their hosts' domains.
         self._names: FIFOCache[str, None] = FIFOCache(MAX_NAMES)
-        # By host: how many visits have shown nothing that changes, if none has.
-        self._calm: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
+        # By host: how many visits have shown nothing that changes; once one has, below all numbers.
+        self._calm: FIFOCache[str, float] = FIFOCache(MAX_SECTIONS)
         self._asked = self._asked_named = self._judged = 0
 
     def consider(
@@ -111,16 +112,15 @@ class SecondVisits:
     ) -> None:
         """Ask for a page that was judged once more, if that may help."""
         self._judged += 1
-        section = turn = page.section or page.site
+        section = page.section or page.site
         most = FREE_VISITS + MOST_SHARE * self._judged
-        is_named = self._is_named_before(page.url) and decision.verdict == "unique"
+        may_be_copy = self._is_named_before(page.url) and decision.verdict == "unique"
+        is_named = may_be_copy and not decision.may_be_noise
+        turn = f"{section} named" if is_named else section
         if decision.may_be_noise or is_named:
-            if not decision.may_be_noise:
-                turn = f"{section} named"
             met, due = self._met.get(turn, (0, self._first_of(page.url)))
             self._met[turn] = met, due = met + 1, due
             is_due = met >= due
-            is_named = turn != section
         elif decision.is_duplicate:
             is_due = bool(self._index.learned.noises.of(section).cuts) and self._is_audit(page.url)
         else:
@@ -199,8 +199,7 @@ class SecondVisits:
         watched = learned.noises.of(section).watched()
         found = await workers.run(analyser.compare, first.body, second, encoding, page.url, watched)
         host = host_of(page.url)
-        calm = self._calm.get(host, 0)
-        self._calm[host] = NEVER_CALM if found.changed else calm + 1
+        self._calm[host] = -inf if found.changed else self._calm.get(host, 0) + 1
         if first.is_dropped:
             return await learned.audit_noise(section, found, _kind_of(page.url))
         may_teach, changed = await learned.learn_noise(section, found)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import count
 
 from cachetools import FIFOCache
@@ -200,15 +200,15 @@ class Noise:
         """Return what changed: with a parameter that says what links lead to, these as a whole."""
         return found.changed | {(key[0], WHOLE) for key in found.leading & self._naming}
 
-    def agree(self, elsewhere: Noise, anywhere: Container[Cut] = ()) -> bool:
-        """Take as noise what has changed here and is noise *elsewhere*; whether any is.
+    def agree(self, known: Mapping[Cut, Collection[int]]) -> bool:
+        """Take as noise what has changed here and is *known* to be; whether any is.
 
-        What is in its place there, and what is noise *anywhere*.
+        *known* has the places of each cut in all sections of the host.
         """
         found = [
             (place, cut)
             for (place, cut), (_, changes) in self._seen.items()
-            if 0 < changes < AGREEING and (cut in anywhere or elsewhere.has_cut(place, cut))
+            if 0 < changes < AGREEING and _is_known_at(place, cut, known)
         ]
         for key in found:
             visits, changes = self._seen[key]
@@ -436,11 +436,13 @@ class Noises:
         own = self._sections.setdefault(section, Noise())
         before = own.cuts
         own.learn(found)
-        others = {one: noise for one, noise in self._sections.items() if _host(one) == host}
-        anywhere = _told_anywhere(others.values())
-        for noise in others.values():
-            own.agree(noise, anywhere)
-        changed = {one for one, noise in others.items() if noise.agree(own, anywhere)}
+        sections = {one: noise for one, noise in self._sections.items() if _host(one) == host}
+        known = defaultdict[Cut, set[int]](set)
+        for noise in sections.values():
+            for place, cuts in noise.cuts.places.items():
+                for cut in cuts:
+                    known[cut].add(place)
+        changed = {one for one, noise in sections.items() if noise.agree(known)}
         self._use(section)
         return own.is_open(found), changed | ({section} if own.cuts is not before else set())
 
@@ -481,18 +483,14 @@ class Noises:
             self._sections.popitem(last=False)
 
 
-def _told_anywhere(noises: Iterable[Noise]) -> set[Cut]:
-    """Return the cuts that tell what is noise in any place, as they do in several.
+def _is_known_at(place: int, cut: Cut, known: Mapping[Cut, Collection[int]]) -> bool:
+    """Whether a cut is known at a place, or tells what is noise anywhere, as it does in several.
 
     The name of a parameter does, and so do the words around one that changes.
     """
-    places: dict[Cut, set[int]] = defaultdict(set)
-    for noise in noises:
-        for place, cuts in noise.cuts.places.items():
-            for cut in cuts:
-                if cut[0] == "parameter" or (cut[0] == "between" and cut[3] == ONE_WORD):
-                    places[cut].add(place)
-    return {cut for cut, found in places.items() if len(found) >= TOLD_BY_PLACES}
+    places = known.get(cut, ())
+    tells = cut[0] == "parameter" or (cut[0] == "between" and cut[3] == ONE_WORD)
+    return place in places or (tells and len(places) >= TOLD_BY_PLACES)
 
 
 def _host(section: str) -> str:

@@ -287,9 +287,9 @@ class OwnAddress:
         self._rest = url.partition(":")[2]
         self._forms: list[str] = []
         last_ones = set()
-        names = dict.fromkeys((url, url.partition("?")[0], canonical or url))
-        self._names = frozenset(address.partition(":")[2] for address in names)
-        for address in names:
+        self._addresses = tuple(dict.fromkeys((url, url.partition("?")[0], canonical or url)))
+        self._names = frozenset(address.partition(":")[2] for address in self._addresses)
+        for address in self._addresses:
             parts = urlsplit(address)
             path = f"{parts.path}?{parts.query}" if parts.query else parts.path
             if len(path) > 1:
@@ -298,13 +298,7 @@ class OwnAddress:
             elif address == url:  # the root is named by its whole address alone
                 self._forms.append(url)
                 last_ones.add("")
-        encoded = [
-            base64.b64encode(address.encode("utf-8", "surrogatepass")).decode().rstrip("=")
-            for address in names
-        ]
-        web_safe = [one.replace("+", "-").replace("/", "_") for one in encoded]
-        self._encoded = encoded[0][:ENCODED]
-        self._all_encoded = sorted((*encoded, *web_safe), key=len, reverse=True)
+        self._encoded = _in_base64(url)[:ENCODED]
         # Every form has one of these, and few values have.
         needles = {one for last in last_ones for one in (last, quote(last, safe=""))}
         if min(map(len, needles)) < MIN_NEEDLE:
@@ -333,7 +327,10 @@ class OwnAddress:
 
     @cached_property
     def _in_base64(self) -> re.Pattern[str]:
-        encoded = "|".join(map(re.escape, self._all_encoded))
+        standard = [*map(_in_base64, self._addresses)]
+        web_safe = [one.replace("+", "-").replace("/", "_") for one in standard]
+        longest_first = sorted((*standard, *web_safe), key=len, reverse=True)
+        encoded = "|".join(map(re.escape, longest_first))
         return re.compile(rf"(?:{encoded})(?:[=~,]|%3D|%2C)*(?![\w+-])")
 
     def without(self, address: str) -> str:
@@ -365,6 +362,10 @@ class OwnAddress:
                     value = self._in_base64.sub("\0self", value)
                 return self._pattern.sub("\0self", value)
         return value
+
+
+def _in_base64(address: str) -> str:
+    return base64.b64encode(address.encode("utf-8", "surrogatepass")).decode().rstrip("=")
 
 
 @lru_cache(300)
