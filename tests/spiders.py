@@ -24,6 +24,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
+from scrapy.utils.request import fingerprint
 from twisted.python.failure import Failure
 
 from scrapy_simhash import NearDuplicate, Policy, UnchangedPage, signals
@@ -834,3 +835,105 @@ class CountsDays(Links):
         yield {"url": response.url}
         day = response.url.rpartition("/")[2]
         yield response.follow(f"/day/{int(day or 0) + 1}")
+
+
+class FollowsLists(Links):
+    """Follow the sidebar of lists alone, after all articles and what is in them."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield {"url": response.url}
+        for link in response.css("nav a::attr(href)").getall():
+            yield response.follow(link, callback=self.of(link), priority=-5 * ("/list" in link))
+        yield from response.follow_all(css="main a")
+        if response.css(".list"):
+            yield from response.follow_all(css="aside a", callback=self.of("/list"), priority=-5)
+
+    def of(self, link: str) -> Any:
+        return self.parse
+
+
+class FollowsListsByCallback(FollowsLists):
+    """Give lists to a callback of their own."""
+
+    def of(self, link: str) -> Any:
+        return self.parse_list if "/list" in link else self.parse
+
+    def parse_list(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        yield from self.parse(response)
+
+
+class StartsEverywhere(Links):
+    """Start at some pages without a filter, and give the links to them to another callback."""
+
+    async def start(self) -> AsyncIterator[Request]:
+        for number in range(4):
+            yield Request(f"{self.start_urls[0]}author/{number}", dont_filter=True)
+
+    def parse(self, response: Response) -> Iterator[Request]:
+        yield from response.follow_all(css="main a", callback=self.parse_work)
+
+    def parse_work(self, response: Response) -> Iterator[Request]:
+        yield from response.follow_all(css="aside a", callback=self.parse_author)
+
+    def parse_author(self, response: Response) -> Iterator[dict[str, Any]]:
+        yield {"url": response.url}
+
+
+class PostsFirst(Links):
+    """Send the form of a page, and follow the sidebar of its copies."""
+
+    def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
+        for link in response.css("nav a::attr(href)").getall():
+            yield response.follow(link, priority=0 if "?" in link else 9)
+        for _ in response.css("form"):
+            if "?" not in response.url:
+                yield FormRequest.from_response(response, callback=self.parse_nothing, priority=9)
+        yield from response.follow_all(css="aside a", callback=self.parse_offer)
+
+    def parse_nothing(self, response: Response) -> None:
+        pass
+
+    def parse_offer(self, response: Response) -> Iterator[dict[str, Any]]:
+        yield {"url": response.url}
+
+
+class ByLanguage:
+    """Tells requests apart by the language that they ask for."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        return fingerprint(request, include_headers=["Accept-Language"])
+
+
+class TakesLanguages(Links):
+    """Take all months in one language, and then in another one."""
+
+    custom_settings = {"REQUEST_FINGERPRINTER_CLASS": "tests.spiders.ByLanguage"}  # noqa: RUF012
+
+    async def start(self) -> AsyncIterator[Request]:
+        for priority, language in enumerate(("en", "de")):
+            yield self.ask(Request(self.start_urls[0], priority=-9 * priority), language)
+
+    def parse(self, response: Response, language: str) -> Iterator[dict[str, Any] | Request]:
+        yield {"url": f"{response.url} {language}"}
+        for request in response.follow_all(css="a"):
+            yield self.ask(request.replace(priority=response.request.priority), language)
+
+    def ask(self, request: Request, language: str) -> Request:
+        headers = {"Accept-Language": language}
+        return request.replace(headers=headers, cb_kwargs={"language": language})
+
+
+class TakesJars(TakesLanguages):
+    """Do so with a cookie jar for each."""
+
+    custom_settings = {"REQUEST_FINGERPRINTER_CLASS": "tests.spiders.ByJar"}  # noqa: RUF012
+
+    def ask(self, request: Request, language: str) -> Request:
+        return request.replace(meta={"cookiejar": language}, cb_kwargs={"language": language})
+
+
+class ByJar:
+    """Tells requests apart by their cookie jars."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        return fingerprint(request) + str(request.meta.get("cookiejar")).encode()

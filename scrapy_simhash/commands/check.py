@@ -115,7 +115,7 @@ class ExplainCommand(Subcommand):
             texts.append(analyser.main_text(one.body, one.encoding, one.url))
         features = [set(analyser.scheme.features(text)) for text in texts]
         await index.check_and_add(pages[0])
-        reach.hand([pages[0].url, *pages[0].holds.addresses.texts])
+        reach.hand_all(pages[0].holds.addresses, pages[0].url)
         decision, _ = await decide(index, reach, pages[1])
         second = fetched[1]
         told = analyser.all_told(second.body, second.encoding, second.url)

@@ -32,7 +32,7 @@ from scrapy_simhash.crawl.choices import (
     why_not,
 )
 from scrapy_simhash.crawl.exceptions import NearDuplicate, UnchangedPage
-from scrapy_simhash.crawl.reach import OTHER_PAGES, Reach, decide, with_links
+from scrapy_simhash.crawl.reach import OTHER_PAGES, Party, Reach, decide, with_links
 from scrapy_simhash.crawl.requests import (
     LED_FROM_META_KEY,
     OWN_META_KEY,
@@ -123,7 +123,7 @@ class SimhashDownloaderMiddleware:
         self._policy = policy
         self._reach = Reach(crawler.settings.getint("CONCURRENT_REQUESTS"))
         # What is on pages that passed to callbacks which had made no request yet, by their URLs.
-        self._unhanded: FIFOCache[str, Addresses] = FIFOCache(MAX_UNHANDED)
+        self._unhanded: FIFOCache[str, tuple[Addresses, Party]] = FIFOCache(MAX_UNHANDED)
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)
         self._kept = KeptPages(self._store_again)
         compares_values = self.settings.verifies and self.settings.takes == ITEMS
@@ -259,8 +259,8 @@ class SimhashDownloaderMiddleware:
         if self._walls is not None and OWN_META_KEY not in request.meta:
             self._walls.note_request(request)
         addresses = self._addresses_of(request.url)
-        self._reach.hand(addresses)
-        self._reach.note_asked(addresses)
+        self._reach.meet(addresses)
+        self._reach.note_asked(addresses, self._facts.asking(request))
         return None if self._validators is None else self._validators.prepare(request)
 
     def note_link(self, request: Request, response: Response) -> None:
@@ -269,11 +269,12 @@ class SimhashDownloaderMiddleware:
         if self.settings.skip_unchanged and response.request is not None and self._run.begun:
             scope, request_fingerprint = self._key(response.request, response)
             request.meta[LED_FROM_META_KEY] = scope, request_fingerprint.hex()
-        addresses = self._unhanded.pop(response.url, None)
-        if addresses is not None and response.request and self._facts.leads_on(response.request):
-            self._reach.hand_all(addresses)
+        unhanded = self._unhanded.pop(response.url, None)
+        if unhanded is not None and response.request and self._facts.leads_on(response.request):
+            addresses, party = unhanded
+            self._reach.hand_all(addresses, response.url, party)
         asked = self._addresses_of(request.url)
-        self._reach.note_asked(asked)
+        self._reach.note_asked(asked, self._facts.asking(request))
         if self._walls is not None:
             self._walls.note_origin(request, response, lambda: not self._reach.unmet(asked))
 
@@ -421,7 +422,8 @@ class SimhashDownloaderMiddleware:
     ) -> tuple[Decision, Action]:
         """Return the decision on a page that the spider may get, and what is done with it."""
         await self._kept.read_again(page)
-        decision, by_text = await decide(self.index, self._reach, page)
+        party = _party_of(fetched)
+        decision, by_text = await decide(self.index, self._reach, page, party)
         if self._walls is not None:
             decision = self._walls.seen(request, page, decision)
         decision = self._facts.told(request, decision)
@@ -433,11 +435,11 @@ class SimhashDownloaderMiddleware:
         action = self._policy.action(request, response, decision)
         leads_on = action == "pass" and self._facts.leads_on(request)
         if action == "pass":
-            self._reach.hand(self._addresses_of(response.url))
+            self._reach.meet(self._addresses_of(response.url))
         if leads_on:
-            self._reach.hand_all(page.holds.addresses)
+            self._reach.hand_all(page.holds.addresses, page.url, party)
         elif action == "pass":
-            self._unhanded[response.url] = page.holds.addresses
+            self._unhanded[response.url] = page.holds.addresses, party
         if decision.stands_for_others and self.settings.probes:
             self._kept.note(fetched, page, leads_on)
         await self.index.learn(page, by_text)
@@ -531,7 +533,7 @@ class SimhashDownloaderMiddleware:
             await self._withdrawals.wait()
             await self._kept.read_again(page)
             found = await self.index.check(page)
-            decision, _ = with_links(self.index, self._reach, page, found)
+            decision, _ = with_links(self.index, self._reach, page, found, _party_of(again))
         except Exception:  # its body is forgotten, say
             logger.debug("A dropped page cannot be judged again", exc_info=True)
             return None
@@ -543,7 +545,7 @@ class SimhashDownloaderMiddleware:
         again = fetched._replace(is_asked_again=False)
         page, _ = await self._analysed(again, is_urgent=True)
         if await self.index.renew(page) and leads_on:
-            self._reach.hand_all(page.holds.addresses)
+            self._reach.hand_all(page.holds.addresses, page.url, _party_of(again))
 
     def _fetched(self, request: Request, response: Response) -> Fetched:
         return Fetched(
@@ -598,3 +600,7 @@ class SimhashDownloaderMiddleware:
             message = f"Error in SimhashRulesMiddleware: {exc!r}"
             self._rules_warning.log(message, extra={"spider": self.crawler.spider})
             return None
+
+
+def _party_of(fetched: Fetched) -> Party:
+    return Party(fetched.asker, fetched.purpose)

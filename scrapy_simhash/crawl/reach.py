@@ -20,8 +20,9 @@ from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, stripped, with_stripped
 from scrapy_simhash.decision.holdings import LEADING, Addresses, Told, unpack_addresses
 from scrapy_simhash.decision.judge import SHOWN
-from scrapy_simhash.decision.page import Decision, NearMiss, Page, Reason
+from scrapy_simhash.decision.page import PURPOSE_BYTES, Decision, NearMiss, Page, Reason
 from scrapy_simhash.decision.rewriting import Session
+from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.index.base import Index
 from scrapy_simhash.report.counting import Heaviest
 from scrapy_simhash.urls import Address, folder_pattern, page_pattern, section_of
@@ -78,12 +79,40 @@ MOST_WAITING_OF_PAGE = 64
 MAX_WAITING = 2_083
 # Parameters of a kept address that are looked at one by one.
 MARKED_PARAMETERS = 5
+# What an address is noted with that was on a page whose links were cut.
+_CUT = 0x9E3779B97F4A7C15
 # What is cut from a link and has such a word does not say where it leads: a number or a name of an
 # item is shorter, and a UUID has hyphens.
 _RANDOM = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{16,}|(?<![a-z\d-])\d{10,}", re.IGNORECASE)
 
 
-async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Decision]:
+class Party(NamedTuple):
+    """For whom a page is: who asks, and a hash of what the callback gets beside it, its own first.
+
+    What one party makes of an address says nothing of another one.
+    """
+
+    asker: str = ""
+    purpose: bytes | None = None
+
+    @property
+    def asking(self) -> int:
+        """What two parties have in common whose requests differ in their callbacks alone."""
+        rest = (self.purpose or bytes(PURPOSE_BYTES))[PURPOSE_BYTES // 2 :]
+        return long_hash_of(f"{self.asker} {rest.hex()}")
+
+    def handed_on(self, url: str) -> int:
+        """Return what addresses on pages like one are noted with: of each section by itself."""
+        purpose = "" if self.purpose is None else self.purpose.hex()
+        return long_hash_of(f"{self.asker} {purpose} {section_of(url)}")
+
+
+ANYBODY = Party()
+
+
+async def decide(
+    index: Index, reach: Reach, page: Page, party: Party = ANYBODY
+) -> tuple[Decision, Decision]:
     """Store a page, and decide on it: a duplicate by its values is kept for links that are new.
 
     Return the decision, and that by the text alone, from which the index learns.
@@ -96,14 +125,14 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     address = with_stripped(page.url, index.learned.noises.of(page.section).cuts.parameters)
     by_text = decision.verdict != "variant"
     if decision.beside is not None and index.parameters.share is not None:
-        told, _ = with_links(index, reach, page, decision.beside)
+        told, _ = with_links(index, reach, page, decision.beside, party)
         decision = replace(decision, is_alias=told.is_duplicate or told.is_alias)
     elif (decision.reason == "new_text" or decision.verdict == "refresh") and not decision.replaces:
         reach.note_unique(page.url, by_text)
     if decision.reason in OTHER_PAGES:
         reach.note_judged(address, is_same=False, by_text=by_text)
     elif decision.is_duplicate and index.parameters.share is not None:
-        told, leads_on = with_links(index, reach, page, decision)
+        told, leads_on = with_links(index, reach, page, decision, party)
         reach.note_judged(address, is_same=not leads_on)
         if told is not decision:
             await index.keep(page)
@@ -111,10 +140,12 @@ async def decide(index: Index, reach: Reach, page: Page) -> tuple[Decision, Deci
     return decision, decision
 
 
-def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> tuple[Decision, bool]:
+def with_links(
+    index: Index, reach: Reach, page: Page, decision: Decision, party: Party = ANYBODY
+) -> tuple[Decision, bool]:
     """Return the decision on a page by what it says, or that it is kept for links that are new.
 
-    It is if it is a duplicate with addresses that the spider was never handed.  With it comes
+    It is if it is a duplicate with addresses that its *party* was never handed.  With it comes
     whether the page leads to something that no kept page may lead to.
     """
     if not decision.is_duplicate or decision.representative is None:
@@ -128,9 +159,8 @@ def with_links(index: Index, reach: Reach, page: Page, decision: Decision) -> tu
     if not page.holds.is_whole:
         return kept("new_links"), True
     addresses = page.holds.addresses
-    new = reach.new_among(
-        addresses, page.url, closest.url, decision.kept_addresses, cuts, known, decision.renamed
-    )
+    told_of_kept = decision.kept_addresses, cuts, known, decision.renamed
+    new = reach.new_among(addresses, page.url, closest.url, *told_of_kept, party=party)
     kinds = addresses.kinds_of(new.addresses) if new.addresses else {}
     for kind, reason in _REASONS:
         if own := [Told(kind, "", one) for one in kinds.get(kind, ())]:
@@ -300,6 +330,46 @@ class _Renamed(NamedTuple):
     copies: list[int]
 
 
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What one party knows: what was *asked* for, if need be by who is *asking*.
+
+    And what it was *handed* on pages like some, for *whose* followers it is.
+    """
+
+    handed: KnownAddresses
+    asked: KnownAddresses
+    asking: int
+    whose: list[int]
+
+    def _has(self, value: int) -> bool:
+        if self.asked.has(value ^ self.asking):
+            return True
+        was_handed = any(self.handed.has(value ^ one) for one in self.whose)
+        return was_handed and not self.asked.has(value ^ _CUT)
+
+    def __contains__(self, address: str) -> bool:
+        return self._has(hash_feature(address))
+
+    def unmet(self, held: Addresses, *kinds: str) -> list[str]:
+        """Return the addresses of some kinds on a page that it does not know; 0.5 us each."""
+        rows = [row for row in held.rows_of(*kinds) if not self._has(held.hashes[row])]
+        texts = held.texts if rows else []
+        return [texts[row] for row in rows]
+
+    def ahead(self, held: Addresses) -> set[str]:
+        """Return the links that it was handed, but never called so, and that it never asked for."""
+        rows = {
+            row
+            for row, call in held.calls()
+            if not any(self.asked.has(call ^ one) for one in self.whose)
+            and not self.asked.has(held.hashes[row] ^ self.asking)
+            and self._has(held.hashes[row])
+        }
+        texts = held.texts if rows else []
+        return {texts[row] for row in rows}
+
+
 @dataclass(slots=True)
 class NewAddresses:
     """The *addresses* in a copy that are new.
@@ -340,14 +410,20 @@ class Reach:
     Where the spider follows none of so many, they are trusted, too; *under_way* pages may wait for
     their callbacks, which might.
 
+    A spider may make of a link on one page what it makes of none on another.  So what was handed is
+    known to one :class:`Party` alone, on pages of the sections of the copy and the kept page.  What
+    was asked for is known to all, if Scrapy filters it and nobody's requests are told apart.
+
     Beside the content, a link that the spider never asked for counts as handed only if it was
     called so: who follows "next" alone makes nothing of the same address in a list of all pages.
     """
 
     def __init__(self, under_way: int = 0) -> None:
         self._idle_after = TRUSTED_AFTER + under_way
+        # What the spider has met, and, mixed with whom it was for, what it was handed.
         self._handed = KnownAddresses()
-        # What was asked for, and links beside the content, each with what it was called.
+        # What was asked for, if need be mixed with by whom, and, mixed with whom it was for, links
+        # beside the content, each with what it was called.
         self._asked = KnownAddresses()
         self._kept = KnownAddresses(KEPT_SLOTS)
         # What the spider got with a copy though the kept page has something else there.
@@ -357,20 +433,26 @@ class Reach:
         # Links that are known by some keys alone, the oldest first.
         self._waiting: dict[str, tuple[Key, ...]] = {}
 
-    def hand(self, addresses: Iterable[str]) -> None:
+    def meet(self, addresses: Iterable[str]) -> None:
         """Note that the spider has these addresses, without what changes by itself."""
-        hashes = hash_features(addresses)
-        self._handed.add_hashes(hashes)
-        self._asked.add_hashes(hashes)
+        self._handed.add(addresses)
 
-    def hand_all(self, addresses: Addresses) -> None:
-        """Note that the spider gets what is on a page, without what changes by itself."""
+    def hand_all(self, addresses: Addresses, url: str, party: Party = ANYBODY) -> None:
+        """Note that a party gets what is on the page at *url*, without what changes by itself."""
+        whose = party.handed_on(url)
         self._handed.add_hashes(addresses.hashes)
-        self._asked.add_hashes(call for _, call in addresses.calls())
+        self._handed.add_hashes(one ^ whose for one in addresses.hashes)
+        self._asked.add_hashes(call ^ whose for _, call in addresses.calls())
 
-    def note_asked(self, addresses: Sequence[str]) -> None:
-        """Note that a request is sent for an address, as it is and without what changes."""
-        self._asked.add(addresses)
+    def note_asked(self, addresses: Sequence[str], asking: int | None = 0) -> None:
+        """Note that a request is made for an address, as it is and without what changes.
+
+        *asking*: who gets it no second time by a link (:attr:`Party.asking`), 0 if nobody does,
+        None if anybody does.
+        """
+        if asking is not None:
+            self._asked.add_hashes(one ^ asking for one in hash_features(addresses))
+            self._asked.add_hashes([asking] if asking else [])
         for key in (key for one in addresses for key in self._waiting.get(one, ())):
             self._trials_of(key).are_followed = True
 
@@ -432,10 +514,17 @@ class Reach:
         if addresses[0] not in self._asked:
             for address in addresses:
                 self._handed.remove(address)
+            self._asked.add_hashes(one ^ _CUT for one in hash_features(addresses))
 
     def unmet(self, addresses: Iterable[str]) -> list[str]:
         """Return the addresses that the spider has not got yet; 0.3 us each."""
         return self._handed.missing(addresses)
+
+    def _view(self, party: Party, *urls: str) -> _View:
+        """Return what a party knows that gets pages at addresses."""
+        asking = party.asking if self._asked.has(party.asking) else 0
+        whose = {*map(party.handed_on, urls)}
+        return _View(self._handed, self._asked, asking, [*whose])
 
     def note_unique(self, url: str, by_text: bool = True) -> None:
         """Note that a page is like none before: rules that make it one of them are wrong.
@@ -469,6 +558,7 @@ class Reach:
         cuts: Cuts = NO_CUTS,
         known: Sequence[Hypothesis] = (),
         renamed: Sequence[int] = (),
+        party: Party = ANYBODY,
     ) -> NewAddresses:
         """Return those links and media in a copy at *url* of the page at *kept_url* that are new.
 
@@ -479,7 +569,8 @@ class Reach:
         the copy, are aliases.
         *renamed* are the numbers of those that are values and that the kept page has only under
         another name.  That they were handed says nothing: they must be in several copies, as what
-        is around pages, or be links that a rule is right about.
+        is around pages, or be links that a rule is right about.  What any other than *party* was
+        handed, which the copy is for, says nothing.
 
         Cost: 0.5 us for each address, for each of at most :data:`MOST_NEW` new ones up to 5 us for
         each trusted rule, three times if rules are about the copy, and for each of at most
@@ -488,7 +579,8 @@ class Reach:
         own = {stripped(one, cuts.parameters) for one in (url, kept_url)}
         kept_hashes = unpack_addresses(kept)
 
-        ahead = self._ahead(held) - own
+        view = self._view(party, kept_url, url)
+        ahead = view.ahead(held) - own
 
         def is_theirs(address: str) -> bool:
             return address in own or (
@@ -498,7 +590,7 @@ class Reach:
             )
 
         def is_known(address: str) -> bool:
-            return is_theirs(address) or (address in self._handed and address not in ahead)
+            return is_theirs(address) or (address not in ahead and address in view)
 
         def is_known_by(rules: Iterable[AddressRule], link: str) -> bool:
             about = (rule for rule in rules if _may_be_about(rule, link))
@@ -521,7 +613,7 @@ class Reach:
             and not self._is_trusted(key := Changing(section, place))
         }
         self._wait({one: [key] for one, key in changing.items()})
-        unmet = (one for one in self.unmet(held.of(*LEADING)) if not is_theirs(one))
+        unmet = (one for one in view.unmet(held, *LEADING) if not is_theirs(one))
         new = [*unmet, *sorted(ahead), *changing]
         values = self._renamed(held, renamed)
         if not new and not values:
@@ -556,7 +648,7 @@ class Reach:
                 found = [keys for other, keys in ways(link) if is_known(other)]
                 if not any(all(map(_is_of_one_site, keys)) for keys in found if keys):
                     files.add(link)
-            elif link in values and link in self._handed:
+            elif link in values and link in view:
                 if not self._may_rename(of_pages, link):
                     doubtful[link] = [*of_pages]
             else:
@@ -582,16 +674,6 @@ class Reach:
         are_aliases = not files and (is_right or all(map(is_known_elsewhere, doubtful)))
         are_known = are_aliases or any(doubtful.values())
         return NewAddresses({*doubtful, *files}, are_aliases, are_known)
-
-    def _ahead(self, held: Addresses) -> set[str]:
-        """Return the links that were handed, but never called so, and that nobody asked for."""
-        rows = {row for row, call in held.calls() if not self._asked.has(call)}
-        texts = held.texts if rows else []
-        return {
-            one
-            for one in (texts[row] for row in rows)
-            if one in self._handed and one not in self._asked
-        }
 
     def _renamed(self, held: Addresses, numbers: Sequence[int]) -> dict[str, _Renamed]:
         """Return what the kept page has only under another name, but for what is in many copies.

@@ -31,9 +31,10 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.spiders import CrawlSpider
+from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
-from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
+from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses, Party
 from scrapy_simhash.decision.page import PURPOSE_BYTES, Decision
 from scrapy_simhash.settings import TEXT, SimhashSettings
 
@@ -199,6 +200,25 @@ class RequestFacts:
     def is_poll(self, request: Request) -> bool:
         """Whether callbacks have asked for a page more than once on purpose, as far as is known."""
         return request.dont_filter and f"{self._name(request)} again" in self._made
+
+    def asking(self, request: Request) -> int | None:
+        """Return who gets no second answer from where a request goes, by a link; 20 us, most 1 us.
+
+        It is 0 if nobody does, by Scrapy's filter, None if anybody does, and otherwise what those
+        have in common whose requests have a fingerprint like this one, and unlike that of a link.
+        """
+        if request.dont_filter or request.method != "GET":
+            return None
+        try:
+            is_scrapys = type(self.crawler.request_fingerprinter) is RequestFingerprinter
+            if is_scrapys and not request.body:
+                return 0
+            if self._name(request) == self._name(Request(request.url)):
+                return 0
+        except Exception:  # a fingerprinter of the user's, say
+            return None
+        facts = self.of(request)
+        return Party(facts.asker, facts.purpose).asking
 
     def with_answer(self, request: Request, response: Response) -> Facts:
         """Return the facts of a request that are known by its answer.

@@ -79,7 +79,7 @@ SECURE = SITE.replace("http:", "https:")
 
 def reach(*handed: str) -> Reach:
     found = Reach()
-    found.hand(f"{SITE}{path}" for path in handed)
+    found.note_asked([f"{SITE}{path}" for path in handed])
     return found
 
 
@@ -106,11 +106,11 @@ def prove(found: Reach, copy: str, kept: str, times: int = TRUSTED_AFTER) -> Non
     """Judge links of copies of one page, at addresses that have no other names than its links."""
     for number in islice(proofs, times):
         names = [f"proof{number}{letter}" for letter in "abc"]
-        found.hand(kept.format(name) for name in names)
+        found.note_asked([kept.format(name) for name in names])
         own = [copy.format(name) for name in names]
         urls = copy.format("of"), kept.format("of")
         assert found.new_among(links(*own), *urls) == New({*own}, are_aliases=True)
-        found.hand(own)
+        found.note_asked(own)
         found.note_judged([own[0]], is_same=True)
 
 
@@ -136,7 +136,7 @@ def test_links_of_another_session_are_known_when_they_led_nowhere_new(
         told.append({*own} - found.new_among(links(*own), SITE + url, SITE + kept_url).addresses)
         found.note_judged([own[0]], is_same=True)
         if number == TRUSTED_AFTER - 1:
-            found.hand(SITE + handed.format(f"x{3 * TRUSTED_AFTER + i}") for i in range(3))
+            found.note_asked([SITE + handed.format(f"x{3 * TRUSTED_AFTER + i}") for i in range(3)])
     assert [*map(len, told)] == [0] * TRUSTED_AFTER + [3]
 
 
@@ -158,7 +158,7 @@ def test_links_that_name_their_page_are_known_when_they_led_nowhere_new(
     link: str, url: str, kept_url: str, handed: str
 ) -> None:
     def is_new(found: Reach, number: int) -> bool:
-        found.hand([SITE + handed.format(number)])
+        found.note_asked([SITE + handed.format(number)])
         held, *urls = (SITE + one.format(number) for one in (link, url, kept_url))
         return bool(found.new_among(links(held), urls[0], urls[1]).addresses)
 
@@ -180,7 +180,7 @@ def test_links_that_name_their_page_are_known_when_they_led_nowhere_new(
 
 def test_links_of_which_one_led_to_another_text_are_new_until_hardly_any_does() -> None:
     found = reach()
-    found.hand([f"{SITE}/papers?case=0"])
+    found.note_asked([f"{SITE}/papers?case=0"])
 
     def is_new(number: int) -> bool:
         own, kept = f"{SITE}/case?case={number}", f"{SITE}/case?case=0"
@@ -313,7 +313,7 @@ def test_what_led_somewhere_else_is_new_from_then_on() -> None:
 def test_so_many_links_are_waited_for() -> None:
     found = reach()
     for number in range(MOST_WAITING + TRUSTED_AFTER):
-        found.hand([f"{SITE}/x{number}"])
+        found.note_asked([f"{SITE}/x{number}"])
         found.new_among(links(f"{SECURE}/x{number}"), f"{SECURE}/p", f"{SITE}/p")
     for number in range(TRUSTED_AFTER):  # these are forgotten
         found.note_judged([f"{SECURE}/x{number}"], is_same=True)
@@ -360,7 +360,7 @@ def test_links_of_the_same_site_are_known_when_it_was_one_often_enough(
     copy: str, kept: str
 ) -> None:
     found = reach()
-    found.hand([f"{kept}x"])
+    found.note_asked([f"{kept}x"])
     prove(found, f"{copy}{{}}", f"{kept}{{}}", TRUSTED_AFTER - 1)
     of = f"{copy}p", f"{kept}p"
     assert found.new_among(links(f"{copy}x"), *of) == New({f"{copy}x"}, are_aliases=True)
@@ -380,7 +380,7 @@ def test_links_of_the_same_site_are_known_when_it_was_one_often_enough(
 def test_links_of_a_mirror_are_aliases_but_never_known(copy: str, kept: str) -> None:
     """However many of its pages were copies, any other may have changed."""
     found = reach()
-    found.hand([f"{kept}x"])
+    found.note_asked([f"{kept}x"])
     prove(found, f"{copy}{{}}", f"{kept}{{}}", 2 * TRUSTED_AFTER)
     of = f"{copy}p", f"{kept}p"
     assert found.new_among(links(f"{copy}x"), *of) == New({f"{copy}x"}, are_aliases=True)
@@ -487,7 +487,7 @@ def test_parameter_of_pages_that_lead_on_is_never_ignored() -> None:
         assert found.new_among(
             links(f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"), url, f"{SITE}/list"
         ).addresses
-        found.hand([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"])
+        found.note_asked([f"{SITE}/list?page={i + 1}", f"{SITE}/item{i}"])
 
 
 def test_what_the_kept_page_links_to_is_known_whoever_was_handed_it() -> None:
@@ -513,7 +513,7 @@ def test_of_more_links_than_are_stored_it_is_known_whether_they_are_the_same() -
 def test_parameters_that_change_by_themselves_make_nothing_new() -> None:
     cuts = Cuts(frozenset({"ts"}))
     found = Reach()
-    found.hand([stripped(f"{SITE}/x?ts=1", cuts.parameters)])
+    found.note_asked([stripped(f"{SITE}/x?ts=1", cuts.parameters)])
     assert not found.new_among(links(f"{SITE}/x"), f"{SITE}/a", f"{SITE}/b", None, cuts).addresses
     assert not found.new_among(
         links(f"{SITE}/a"), f"{SITE}/a?ts=2", f"{SITE}/b", None, cuts
@@ -640,11 +640,12 @@ def test_a_link_that_nobody_asked_for_is_known_by_what_it_was_called(
 ) -> None:
     """A spider that follows the next page alone makes nothing of a list of all pages."""
     found = reach("/6", "/7")
-    found.hand_all(called(("next", "/7"), ("page", "/7"), ("page", "/8"), ("page", "/9")))
+    handed = called(("next", "/7"), ("page", "/7"), ("page", "/8"), ("page", "/9"))
+    found.hand_all(handed, SITE)
     if is_asked:
         found.note_asked([f"{SITE}/8"])
     if is_next:
-        found.hand_all(called(("next", "/8")))
+        found.hand_all(called(("next", "/8")), SITE)
     copy = called(("next", "/8"), ("page", "/6"), ("page", "/8"), ("page", "/9"))
     new = found.new_among(copy, f"{SITE}/7", f"{SITE}/6", copy.pack())
     assert new.addresses == ({f"{SITE}/8"} if is_new else set())
@@ -652,7 +653,7 @@ def test_a_link_that_nobody_asked_for_is_known_by_what_it_was_called(
 
 def cutting(*handed: str) -> Reach:
     found = Reach()
-    found.hand_all(links(*(f"{SITE}{path}" for path in handed)))
+    found.hand_all(links(*(f"{SITE}{path}" for path in handed)), SITE)
     return found
 
 
@@ -663,7 +664,7 @@ def test_an_address_that_is_not_asked_for_is_new_again() -> None:
     assert found.unmet([f"{SITE}/x", f"{SITE}/y"]) == [f"{SITE}/x"]
     assert found.new_among(links(f"{SITE}/x"), f"{SITE}/copy", f"{SITE}/kept").addresses
     assert not found.new_among(links(f"{SITE}/y"), f"{SITE}/copy", f"{SITE}/kept").addresses
-    found.hand_all(links(f"{SITE}/x"))
+    found.hand_all(links(f"{SITE}/x"), SITE)
     assert found.unmet([f"{SITE}/x"]) == []
 
 

@@ -257,3 +257,65 @@ def test_links_are_not_trusted_by_what_leads_elsewhere_from_there(
     asked = crawl(SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1, DEPTH_PRIORITY=-1)
     assert asked.stats["finish_reason"] == "finished"
     assert {end for end in ends if not site.asked[end]} == set()
+
+
+# What one callback or asker was handed, another one was not ---------------------------------------
+
+
+def with_sidebar(text: str, links: list[str], name: str = "") -> str:
+    anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    page = article(f'<b class="{name}">{prose(text)}</b>')
+    return page.replace("</body>", f"<aside><ul>{anchors}</ul></aside></body>")
+
+
+@pytest.mark.parametrize("spider", ["FollowsLists", "FollowsListsByCallback"])
+def test_what_is_followed_on_some_pages_alone_is_new_on_their_copies(
+    site: Site, crawl: CrawlFixture, spider: str
+) -> None:
+    lists = [f"/list/{number}" for number in range(4)]
+    site["/"] = article(prose("start"), [*(f"/a/{number}" for number in range(4)), lists[0]])
+    for number, name in enumerate(lists):
+        text = with_sidebar(f"article {number}", [lists[0], name])
+        site[f"/a/{number}"] = text.replace("</main>", f'<a href="/more/{number}">More</a></main>')
+        site[f"/more/{number}"] = article(prose(f"more {number}"))
+        after = lists[number + 1 : number + 2]
+        site[name] = with_sidebar(f"list {number}", [lists[0], f"{name}?sort=new"], "list")
+        site[f"{name}?sort=new"] = with_sidebar(f"list {number}", [lists[0], *after], "list")
+    result = crawl(spider, SIMHASH_TAKES=ITEMS)
+    assert {*lists} < result.seen()
+    assert result.verdicts()["/list/3?sort=new"] == "exact_duplicate"
+
+
+def test_a_link_to_a_page_that_nothing_filters_is_followed(site: Site, crawl: CrawlFixture) -> None:
+    for number in range(4):
+        author = article(prose(f"author {number}"))
+        link = f'<a href="/work/{number}">Work</a></main>'
+        site[f"/author/{number}"] = author.replace("</main>", link)
+        site[f"/work/{number}"] = with_sidebar(f"work {number // 2}", [f"/author/{number}"])
+    seen = crawl("StartsEverywhere", SIMHASH_TAKES=ITEMS).seen()
+    assert seen == {f"/author/{number}" for number in range(4)}
+
+
+def test_an_address_that_was_posted_to_is_a_new_link(site: Site, crawl: CrawlFixture) -> None:
+    names = [f"/{number}{query}" for number in range(3) for query in ("", "?of=mail")]
+    site["/"] = article(prose("start"), names)
+    for name in names:
+        number = name[1]
+        links = [f"/offers/{number}"] if "?" in name else []
+        form = f'<form method="post" action="/offers/{number}"><input name="q"></form></main>'
+        site[name] = with_sidebar(f"lamp {number}", links).replace("</main>", form)
+        site[f"/offers/{number}"] = article(prose(f"offers {number}"))
+    seen = crawl("PostsFirst", SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1).seen()
+    assert seen == {f"/offers/{number}" for number in range(3)}
+
+
+@pytest.mark.parametrize("spider", ["TakesLanguages", "TakesJars"])
+def test_what_one_asker_asked_for_is_new_for_another_one(
+    site: Site, crawl: CrawlFixture, spider: str
+) -> None:
+    months = ["/", *(f"/{month}" for month in range(2, 8))]
+    for number, month in enumerate(months):
+        text = "nothing on" if number in (1, 3) else f"month {number}"
+        site[month] = article(prose(text), months[number + 1 : number + 2])
+    seen = crawl(spider, SIMHASH_TAKES=ITEMS).seen()
+    assert seen == {f"{month} {language}" for month in months for language in ("en", "de")}

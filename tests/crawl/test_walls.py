@@ -276,7 +276,7 @@ def test_what_is_judged_again_is_asked_for_unless_it_would_be_dropped_again(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(walls, "ask", lambda crawler, request: asked.append(request.url))
-    monkeypatch.setattr(judging, "with_links", lambda index, reach, page, found: (found, False))
+    monkeypatch.setattr(judging, "with_links", lambda *found: (found[3], False))
 
     async def check(_page: object) -> Decision:
         if decision is None:
