@@ -345,7 +345,10 @@ class SimhashDownloaderMiddleware:
     def _note_led_to(self, request: Request, response: Response, decision: Decision) -> None:
         """Note what links led to by a redirect, and those that led to no page, but to a file."""
         is_file = decision.verdict == "skipped" and response.status // 100 == 2
-        if response.status in GONE:
+        is_gone = response.status in GONE
+        for url in (request.url, *redirects_in(request.meta)):
+            self._reach.note_answer(url, is_gone)
+        if is_gone:
             self._reach.note_judged(self._addresses_of(request.url), is_same=True)
         if is_file or decision.is_duplicate or decision.reason in OTHER_PAGES:
             for url in (*redirects_in(request.meta), *[response.url] * is_file):

@@ -64,6 +64,8 @@ MOST_APART = 0.25
 FRAME_AFTER = 2
 # Of so many kinds of addresses, it is noted that a rule was right about them.
 MOST_PATTERNS = 256
+# Kinds of addresses of which it is known how often something was there.
+MOST_KINDS = 1_024
 # A page that is kept for these is another one than the kept page.
 OTHER_PAGES: tuple[Reason, ...] = ("new_text", "new_data")
 # Why a page is kept for an address of a kind; the first counts.
@@ -416,6 +418,7 @@ class Reach:
 
     Beside the content, a link that the spider never asked for counts as handed only if it was
     called so: who follows "next" alone makes nothing of the same address in a list of all pages.
+    There, a link is no news either if nothing is at addresses of its folder.
     """
 
     def __init__(self, under_way: int = 0) -> None:
@@ -430,6 +433,8 @@ class Reach:
         self._frames = KnownAddresses(FRAME_SLOTS)
         self._rules: Heaviest[AddressRule, _Trials] = Heaviest(RULES, _Trials)
         self._others: Heaviest[Naming | Changing, _Trials] = Heaviest(RULES, _Trials)
+        # By kind of address: how many were there (different), and how many were not (same).
+        self._answers: Heaviest[str, _Trials] = Heaviest(MOST_KINDS, _Trials)
         # Links that are known by some keys alone, the oldest first.
         self._waiting: dict[str, tuple[Key, ...]] = {}
 
@@ -468,6 +473,17 @@ class Reach:
                 trials.texts += by_text
                 trials.different += not is_same and not by_text
                 trials.same += is_same
+
+    def note_answer(self, url: str, is_gone: bool) -> None:
+        """Note that something is at an address, or nothing; 5 us."""
+        trials = self._answers[_kind_of(url)]
+        trials.same += is_gone
+        trials.different += not is_gone
+
+    def _leads_nowhere(self, link: str) -> bool:
+        """Whether nothing was at many addresses in the folder of a link, and hardly ever a page."""
+        trials = self._answers.get(_kind_of(link))
+        return trials is not None and trials.are_right
 
     def _trials_of(self, key: Key) -> _Trials:
         return self._others[key] if isinstance(key, Naming | Changing) else self._rules[key]
@@ -613,7 +629,11 @@ class Reach:
             and not self._is_trusted(key := Changing(section, place))
         }
         self._wait({one: [key] for one, key in changing.items()})
-        unmet = (one for one in view.unmet(held, *LEADING) if not is_theirs(one))
+        unmet = [one for one in view.unmet(held, *LEADING) if not is_theirs(one)]
+        if unmet and len(unmet) <= MOST_NEW:
+            texts = held.texts
+            beside = {texts[row] for row, _ in held.calls()}
+            unmet = [one for one in unmet if not (one in beside and self._leads_nowhere(one))]
         new = [*unmet, *sorted(ahead), *changing]
         values = self._renamed(held, renamed)
         if not new and not values:
@@ -796,6 +816,14 @@ def _pattern_of(url: str, rules: Iterable[AddressRule]) -> str:
     if address.parameters:
         return page_pattern(address)
     return folder_pattern(address) + splitext(address.path)[1]
+
+
+def _kind_of(url: str) -> str:
+    """Return the folder of an address, the extension of its name, and the names of parameters."""
+    address = Address.of(url)
+    folder, _, name = address.path.rpartition("/")
+    kind = f"{address.host}{folder}/*{splitext(name)[1]}?{'&'.join(address.names)}"
+    return kind[:MAX_WAITING]
 
 
 def _may_be_about(rule: AddressRule, url: str) -> bool:

@@ -651,6 +651,39 @@ def test_a_link_that_nobody_asked_for_is_known_by_what_it_was_called(
     assert new.addresses == ({f"{SITE}/8"} if is_new else set())
 
 
+@pytest.mark.parametrize(
+    ("gone", "there", "link", "is_new"),
+    [
+        (20, 0, "/16/src/new.txt", False),
+        (19, 0, "/16/src/new.txt", True),
+        (20, 1, "/16/src/new.txt", True),
+        (100, 2, "/16/src/new.txt", False),
+        (20, 0, "/16/src/new.rst", True),
+        (20, 0, "/15/src/new.txt", True),
+        (20, 0, "/16/src/new.txt?raw=1", True),
+        (20, 0, "http://elsewhere.example/16/src/new.txt", True),
+    ],
+)
+def test_beside_the_content_a_link_to_a_folder_where_nothing_is_says_nothing(
+    gone: int, there: int, link: str, is_new: bool
+) -> None:
+    found = reach()
+    for number in range(gone + there):
+        found.note_answer(f"{SITE}/16/src/{number}.txt", number < gone)
+    link = link if link.startswith("http") else SITE + link
+    new = found.new_among(links(link), f"{SITE}/copy", f"{SITE}/kept")
+    assert bool(new.addresses) == is_new
+
+
+def test_in_the_content_a_link_to_a_folder_where_nothing_is_says_something() -> None:
+    found = reach()
+    for number in range(30):
+        found.note_answer(f"{SITE}/src/{number}.txt", True)
+    html = f'<main><p>{TEXT}</p><p><a href="/src/new.txt">Source</a></p></main>'
+    copy = ANALYSER.all_told(html.encode(), "utf-8", f"{SITE}/of").addresses
+    assert found.new_among(copy, f"{SITE}/copy", f"{SITE}/kept").addresses
+
+
 def cutting(*handed: str) -> Reach:
     found = Reach()
     found.hand_all(links(*(f"{SITE}{path}" for path in handed)), SITE)

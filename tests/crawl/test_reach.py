@@ -286,6 +286,31 @@ def test_what_is_followed_on_some_pages_alone_is_new_on_their_copies(
     assert result.verdicts()["/list/3?sort=new"] == "exact_duplicate"
 
 
+BREADTH_FIRST = {
+    "DEPTH_PRIORITY": 1,
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+}
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_copies_lead_nowhere_by_links_to_a_folder_where_nothing_is(
+    site: Site, crawl: CrawlFixture, is_there: bool
+) -> None:
+    numbers = range(25)
+    site["/"] = article(prose("start"), [*(f"/new/{number}" for number in numbers), "/more"])
+    site["/more"] = article(prose("more"), ["/last"])
+    site["/last"] = article(prose("last"), ["/old/0", "/old/1"])
+    for number in numbers:
+        site[f"/new/{number}"] = with_sidebar(f"page {number}", [f"/src/{number}.txt"])
+        if is_there and number > 5:
+            site[f"/src/{number}.txt"] = Reply("text", content_type="text/plain")
+    for number in (0, 1):
+        site[f"/old/{number}"] = with_sidebar(f"page {number}", [f"/src/{number}-old.txt"])
+    result = crawl(SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1, **BREADTH_FIRST)
+    verdicts = {result.verdicts()[f"/old/{number}"] for number in (0, 1)}
+    assert verdicts == ({"variant"} if is_there else {"exact_duplicate"})
+
+
 def test_a_link_to_a_page_that_nothing_filters_is_followed(site: Site, crawl: CrawlFixture) -> None:
     for number in range(4):
         author = article(prose(f"author {number}"))
