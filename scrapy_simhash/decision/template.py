@@ -1,3 +1,4 @@
+# cython: annotation_typing=False, binding=False
 """What a site repeats on page after page, learned while crawling.
 
 A block (the text of one block-level element) is template if it occurs on over 30 % of the site's
@@ -14,6 +15,7 @@ import struct
 from collections import Counter, OrderedDict
 from collections.abc import Collection
 from contextlib import suppress
+from itertools import chain
 from math import sqrt
 from typing import NamedTuple
 
@@ -71,7 +73,6 @@ class Template:
         self._pages = 0.0
         self._recent: dict[int, float] = {}
         self._earlier: dict[int, float] = {}
-        self._notable: set[int] = set()
         self._frequent: set[int] = set()
         self._lasting: set[int] = set()
         self._blocks: frozenset[int] = frozenset()
@@ -100,16 +101,13 @@ class Template:
         self._weight /= 1 - 1 / WINDOW_PAGES
         self._pages += self._weight
         weight, recent, earlier = self._weight, self._recent, self._earlier
-        notable, threshold = NOTABLE_SHARE * self._pages, self._threshold()
-        met = set(_ends(blocks))
+        threshold, met = self._threshold(), set(_ends(blocks))
         # The threshold only rises: only blocks of this page can get above it.
         frequent = {block for block in self._frequent - met if self._count(block) > threshold}
         for block in met:
             recent[block] = count = (recent.get(block) or earlier.pop(block, 0.0)) + weight
-            if count > notable:
-                self._notable.add(block)
-                if count > threshold:
-                    frequent.add(block)
+            if count > threshold:
+                frequent.add(block)
         self._note_frequent(frequent)
         if len(self._recent) > MAX_BLOCKS // 2:
             self._begin_generation()
@@ -127,16 +125,16 @@ class Template:
         if not others:
             return
         self._pages += others * self._weight
-        for block in other._notable:
-            count = self._count(block) + other._count(block) / other._weight * self._weight
+        others_counts = other._earlier | other._recent
+        for block, count in others_counts.items():
+            count = self._count(block) + count / other._weight * self._weight
             self._earlier.pop(block, None)
             self._recent[block] = count
         # All counts, and the pages, shrink as the weight grows.
         self._weight *= (pages + others) / max(pages, others)
-        self._notable |= other._notable
         self._lasting |= other._lasting
         threshold = self._threshold()
-        met = self._frequent | other._notable
+        met = self._frequent.union(others_counts)
         self._note_frequent({block for block in met if self._count(block) > threshold})
 
     def _threshold(self) -> float:
@@ -184,10 +182,11 @@ class Template:
     def to_bytes(self) -> bytes:
         """Return the state to store: blocks that may be template and occur on over one page."""
         least = max(1.5, NOTABLE_SHARE * self.pages) * self._weight
-        self._notable = {block for block in self._notable if self._count(block) > least}
+        counts = chain(self._earlier.items(), self._recent.items())
+        notable = {block for block, count in counts if count > least}
         rows = [
             (block, self._count(block) / self._weight, block in self._lasting)
-            for block in self._notable | self._lasting
+            for block in notable | self._lasting
         ]
         return _PAGES.pack(self.pages) + b"".join(_COUNT.pack(*row) for row in rows)
 
@@ -212,7 +211,6 @@ class Template:
             raise ValueError(
                 f"no template: pages must be from 0 to {WINDOW_PAGES}: got {template._pages}"
             )
-        template._notable = set(template._recent)
         template._frequent = set(template._recent)
         template._blocks = frozenset(template._lasting)
         return template
