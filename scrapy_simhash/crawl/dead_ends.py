@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 from secrets import token_hex
@@ -29,7 +29,7 @@ from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.report.collector import shortened
 from scrapy_simhash.report.document import ROWS
-from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree
+from scrapy_simhash.url_rules.dead_ends import MissingPages, Sight, Trap, Traps, Tree, Unmet
 from scrapy_simhash.url_rules.rule import AddressRule
 from scrapy_simhash.urls import Address, value_pattern
 
@@ -86,21 +86,19 @@ class DeadEnds:
         page: Page,
         decision: Decision,
         gist: Gist | None,
-        unmet: Callable[[Iterable[str]], list[str]],
+        unmet: Unmet,
     ) -> bool:
         """Learn from a judged page; return whether it may have been missing before.
 
-        *unmet* returns those of some addresses that the spider has not met.  Cost: 0.5 us for each
-        link.
+        *unmet* returns those of some addresses that the spider has not met.
         """
         may_be_missing = self._missing.held(page.url) is not None
         if (purpose := self._facts.of(request).purpose) is not None:
             self._purposes.add([purpose.hex()])
         links = page.holds.addresses.of("link")
-        new_links = unmet(links)
         if not decision.is_duplicate:  # duplicates lead nowhere
-            self._learn_trap(page.url, sight_of(page, decision, gist, links, new_links, unmet))
-        self._learn_missing(request, PageText(page, gist), decision, links, new_links)
+            self._learn_trap(page.url, sight_of(page, decision, gist, links, unmet))
+        self._learn_missing(request, PageText(page, gist), decision, links, unmet)
         return may_be_missing
 
     def _learn_trap(self, url: str, sight: Sight) -> None:
@@ -169,7 +167,7 @@ class DeadEnds:
         text: PageText,
         decision: Decision,
         links: list[str],
-        unmet: list[str],
+        unmet: Unmet,
     ) -> None:
         page = text.page
         tree = self._missing.tree_of(page.url)
@@ -182,8 +180,8 @@ class DeadEnds:
         if tree is None:
             for linked, key in self._missing.linked(links):
                 self._parking.release(linked.rule, key=key)
-            self._missing.begin(page.site, page.url, unmet, text)
-        elif self._missing.grow(tree, page.url, unmet):
+            self._missing.begin(page.site, page.url, links, text, unmet)
+        elif self._missing.grow(tree, page.url, links, unmet):
             self._ask(request, tree)
 
     def answered(self, number: str, page: Page | None, gist: Gist | None) -> None:
@@ -291,12 +289,11 @@ def sight_of(
     decision: Decision,
     gist: Gist | None,
     links: list[str],
-    new_links: list[str],
-    unmet: Callable[[Iterable[str]], list[str]],
+    unmet: Unmet,
 ) -> Sight:
     """Return what a page with these *links* says about its pattern.
 
-    The spider has not met the *new_links*; *unmet* returns those of some addresses that it has not.
+    *unmet* returns those of some addresses that the spider has not met.
     """
     known_text = decision.reason == "new_links"
     held = page.holds
@@ -304,7 +301,7 @@ def sight_of(
         return Sight(has_more=True)
     if len(links) > MAX_LINKS or unmet(held.addresses.of("media")):
         return Sight(has_more=True)
-    new = dict.fromkeys([*new_links, *unmet(held.addresses.of("data"))])
+    new = dict.fromkeys(unmet([*links, *held.addresses.of("data")]))
     leads = tuple(value_pattern(Address.of(link)) for link in new if link != page.url)
     if known_text or gist is None:
         return Sight(known_text=True, leads=leads)

@@ -65,6 +65,8 @@ AUDITED_OF_TREE = 1
 _SLASHES_OF_FIRST_FOLDER = 3
 
 State = Literal["watched", "asked", "missing"]
+# Returns those of some addresses that the spider has not met.
+Unmet = Callable[[Iterable[str]], list[str]]
 
 
 class Sight(NamedTuple):
@@ -410,14 +412,14 @@ class MissingPages:
         """Return the trees of a host that are more than watched; O(trees)."""
         return [one for one in self._trees.values() if one.host == host and one.state != "watched"]
 
-    def grow(self, tree: Tree, url: str, links: Iterable[str]) -> bool:
+    def grow(self, tree: Tree, url: str, links: Iterable[str], unmet: Unmet = list) -> bool:
         """Add a page that says what the others say; return whether the site should be asked.
 
-        *links* are the addresses on it that no page had.
+        *links* are the addresses on it, of which *unmet* returns those that no page had.
         """
         if len(tree.pages) < MAX_FOUND:
             tree.pages.add(long_hash_of(url))
-        self._find(tree, url, links, url.count("/"))
+        self._find(tree, url, links, url.count("/"), unmet)
         question = tree.host, tree.url.count("/")
         are_enough = len(tree.pages) >= LEAST_OF_TREE
         if tree.state != "watched" or not are_enough or question in self._asked:
@@ -426,14 +428,16 @@ class MissingPages:
         self._asked[question] = None
         return True
 
-    def begin(self, host: str, url: str, links: Iterable[str], first: object) -> None:
-        """Watch a page: it may be the first of a tree, if it leads to addresses below it.
+    def begin(
+        self, host: str, url: str, links: Iterable[str], first: object, unmet: Unmet = list
+    ) -> None:
+        """Watch a page: it may be the first of a tree, if it leads to *unmet* addresses below it.
 
         The relative links of a page in the first folder lead to pages that are there.
         """
         tree = Tree(host, url, first, {long_hash_of(url)})
         if url.count("/") > _SLASHES_OF_FIRST_FOLDER:
-            self._find(tree, url, links, url.count("/") + 1)
+            self._find(tree, url, links, url.count("/") + 1, unmet)
         if not tree.found:
             return
         self._trees[url] = tree
@@ -494,13 +498,12 @@ class MissingPages:
         tree.audited += room
         return room
 
-    def _find(self, tree: Tree, url: str, links: Iterable[str], least: int) -> None:
-        """Note the links to addresses below a page that have at least *least* slashes."""
+    def _find(self, tree: Tree, url: str, links: Iterable[str], least: int, unmet: Unmet) -> None:
+        """Note the *unmet* links to addresses below a page that have at least *least* slashes."""
         folder = url.partition("?")[0].rpartition("/")[0] + "/"
-        for link in links:
-            if link.startswith(folder) and link.count("/") >= least:
-                if len(tree.found) >= MAX_FOUND:
-                    return
-                key = long_hash_of(link)
-                tree.found.add(key)
-                self._of[key] = tree
+        below = [one for one in links if one.startswith(folder) and one.count("/") >= least]
+        for key in map(long_hash_of, unmet(below)):
+            if len(tree.found) >= MAX_FOUND:
+                return
+            tree.found.add(key)
+            self._of[key] = tree

@@ -263,10 +263,12 @@ def test_a_trap_keeps_what_pages_outside_lead_to(tmp_path: Path) -> None:
             page(name, i) for i, name in enumerate(["day/5", "day/5/31", "day/6/1"])
         )
         request = Request(month.url)
-        rules.dead_ends._learn_missing(request, PageText(month, None), UNIQUE, [day.url], [day.url])
+        rules.dead_ends._learn_missing(request, PageText(month, None), UNIQUE, [day.url], list)
         with pytest.raises(RuledOut):
             rules.process_request(Request(day.url))
-        rules.dead_ends._learn_missing(request, PageText(later, None), UNIQUE, [day.url], [])
+        rules.dead_ends._learn_missing(
+            request, PageText(later, None), UNIQUE, [day.url], lambda _: []
+        )
         assert not sent
 
 
