@@ -18,7 +18,7 @@ MODULES = {
 PLAIN_MODULES = (
     *("analysis/blocks", "analysis/events", "analysis/literals", "analysis/main_blocks"),
     *("analysis/frames", "analysis/own_values", "analysis/page_addresses", "analysis/values"),
-    *("decision/comparison", "decision/cuts", "decision/template"),
+    *("crawl/known_addresses", "decision/comparison", "decision/cuts", "decision/template"),
     "hashes",
 )
 # "" compiles if there is a C compiler; else the twins in Python serve.

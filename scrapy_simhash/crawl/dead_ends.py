@@ -18,9 +18,10 @@ from scrapy.crawler import Crawler
 from scrapy.http import Request
 
 from scrapy_simhash.analysis.content import Gist, gist_of, numbers_in
+from scrapy_simhash.crawl.known_addresses import KnownAddresses
 from scrapy_simhash.crawl.parked import ParkedBy
 from scrapy_simhash.crawl.parking import Parking
-from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses
+from scrapy_simhash.crawl.reach import ASKED_SLOTS
 from scrapy_simhash.crawl.requests import ask_for_us
 from scrapy_simhash.crawl.run import JobState
 from scrapy_simhash.crawl.setup import Parts

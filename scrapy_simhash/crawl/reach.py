@@ -6,7 +6,6 @@ addresses that the spider was never handed: :func:`decide` asks the :class:`Reac
 
 from __future__ import annotations
 
-import mmap
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from scrapy_simhash.analysis.fingerprint import hash_feature, hash_features
+from scrapy_simhash.crawl.known_addresses import KnownAddresses
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts, stripped, with_stripped
 from scrapy_simhash.decision.holdings import LEADING, Addresses, Told, unpack_addresses
 from scrapy_simhash.decision.judge import SHOWN
@@ -31,14 +31,8 @@ if TYPE_CHECKING:
     from scrapy_simhash.url_rules.evidence import Hypothesis
     from scrapy_simhash.url_rules.rule import AddressRule
 
-# Slots of 8 bytes: 32 MB at most, of which the system gives only what is used.  An address is
-# forgotten when another one takes its slot: of 1 million addresses, 0.01 % are, of 4 million 12 %.
-SLOTS = 1 << 22
 KEPT_SLOTS = ASKED_SLOTS = 1 << 20
 FRAME_SLOTS = 1 << 16
-# An address may take any slot of a line of this many, as in the caches of processors.  With one
-# slot for each, 11 % of 1 million would be forgotten, and every copy with 100 links would lead on.
-WAYS = 8
 
 # The kinds of rules by which pages of one site are one.
 PARAMETERS = ("parameter", "path_parameter")
@@ -169,61 +163,6 @@ def with_links(
             told = kept(reason, new=tuple(own[:SHOWN]), is_alias=new.are_aliases)
             return told, not new.are_known
     return decision, False
-
-
-class KnownAddresses:
-    """A set of addresses in bounded memory that may forget some, but never invents one.
-
-    Each address is a 64-bit hash in a slot of the line that the hash names: 8 bytes an address.
-    A forgotten address counts as new, so that a page passes which leads nowhere new.  Two addresses
-    with one hash (a chance of 2**-42 for each page that looks among 2**22) would hide a new one.
-    The hash 0, which an empty slot has, is never known.
-    """
-
-    def __init__(self, slots: int = SLOTS) -> None:
-        self._lines = slots // WAYS
-        self._slots = memoryview(mmap.mmap(-1, 8 * slots)).cast("Q")
-
-    def add(self, addresses: Iterable[str]) -> None:
-        """Take note of addresses; 0.3 us each."""
-        self.add_hashes(hash_features(addresses))
-
-    def add_hashes(self, hashes: Iterable[int]) -> None:
-        """Take note of addresses by what :func:`hash_feature` returns of each."""
-        slots = self._slots
-        for value in hashes:
-            start = value % self._lines * WAYS
-            if slots[start] == value:
-                continue
-            line = slots[start : start + WAYS].tolist()
-            if value not in line:
-                place = line.index(0) if 0 in line else (value >> 32) % WAYS
-                slots[start + place] = value
-
-    def remove(self, address: str) -> None:
-        """Forget an address, if it is known."""
-        value, slots = hash_feature(address), self._slots
-        start = value % self._lines * WAYS
-        line = [one for one in slots[start : start + WAYS].tolist() if one != value]
-        for place, one in enumerate((*line, *[0] * (WAYS - len(line)))):
-            slots[start + place] = one
-
-    def missing(self, addresses: Iterable[str]) -> list[str]:
-        """Return those addresses that are not in the set, in order; 0.3 us each."""
-        listed = list(addresses)
-        hashes = zip(listed, hash_features(listed), strict=True)
-        return [address for address, value in hashes if not self.has(value)]
-
-    def __contains__(self, address: str) -> bool:
-        return self.has(hash_feature(address))
-
-    def has(self, value: int) -> bool:
-        """Whether an address is known, given as what :func:`hash_feature` returns of it."""
-        start = value % self._lines * WAYS
-        first = self._slots[start]
-        if not first or not value:  # a line is filled from its start, and most are empty
-            return False
-        return first == value or value in self._slots[start + 1 : start + WAYS].tolist()
 
 
 class Naming(NamedTuple):

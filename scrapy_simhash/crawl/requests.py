@@ -34,7 +34,8 @@ from scrapy.spiders import CrawlSpider
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
-from scrapy_simhash.crawl.reach import ASKED_SLOTS, KnownAddresses, Party
+from scrapy_simhash.crawl.known_addresses import KnownAddresses
+from scrapy_simhash.crawl.reach import ASKED_SLOTS, Party
 from scrapy_simhash.decision.page import PURPOSE_BYTES, Decision
 from scrapy_simhash.settings import TEXT, SimhashSettings
 

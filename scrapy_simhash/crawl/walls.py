@@ -19,7 +19,7 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.misc import load_object
 
 from scrapy_simhash.crawl import signals
-from scrapy_simhash.crawl.reach import KnownAddresses
+from scrapy_simhash.crawl.known_addresses import KnownAddresses
 from scrapy_simhash.crawl.requests import (
     ask,
     callback_name,

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_simhash.analysis.analyser import Analyser
+from scrapy_simhash.crawl.known_addresses import KnownAddresses
 from scrapy_simhash.crawl.reach import (
     FRAME_AFTER,
     MOST_ALIASES,
     MOST_WAITING,
     TRUSTED_AFTER,
-    WAYS,
-    KnownAddresses,
     Reach,
     with_links,
 )
@@ -45,6 +44,10 @@ from tests.pages import PARAMETERS, page
 SITE = "http://a.example"
 TEXT = "A bench of oak for two, made by hand in the north, with a back and two arms of iron."
 ANALYSER = Analyser.create(extractor="text")
+
+
+# Slots of a line.
+WAYS = 8
 
 
 @given(st.lists(st.text(max_size=20)), st.text(max_size=20))
