@@ -440,7 +440,7 @@ class Comparable:
         if self._tables_compared > MAX_TABLES_COMPARED:
             return None
         table = stored[1 + _PLACE_BYTES :]
-        mine = self._values.hashes()
+        mine = self._mine
         differing = difference(mine, table)
         if differing is None and (renamed := self._renamed(mine, url)):
             mine, differing = renamed, difference(renamed, table)
@@ -448,11 +448,7 @@ class Comparable:
             return None
         has_place = partial(_has_place, stored[1 : 1 + _PLACE_BYTES])
         more, less = differing
-        places = {
-            value & PLACE
-            for value in chain(self._values.own, self._values.chained, self._values.repeated)
-        }
-        return _Kept(frozenset(filter(has_place, places)), (mine - more) | less)
+        return _Kept(frozenset(filter(has_place, self._places)), (mine - more) | less)
 
     def _renamed(self, hashes: set[int], url: str) -> set[int] | None:
         """Return the hashes of the values of a copy at *url*, as far as can be said of its links.
@@ -478,6 +474,15 @@ class Comparable:
             name = rewriting.likeliest(text)
             renamed.add(address_id(name, held.anchors[number], held.places[number]) >> 32)
         return renamed
+
+    @cached_property
+    def _mine(self) -> set[int]:
+        return self._values.hashes()
+
+    @cached_property
+    def _places(self) -> set[int]:
+        values = self._values
+        return {value & PLACE for value in chain(values.own, values.chained, values.repeated)}
 
     @cached_property
     def _hashes(self) -> list[int]:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cachetools import FIFOCache
@@ -87,6 +87,12 @@ def site_of_rules(key: str) -> str | None:
 
 def _key(page: Page) -> tuple[str, bytes]:
     return page.scope, page.request_fingerprint
+
+
+# Of one page it is asked several times, and for thousands of pages nothing changes.
+@lru_cache(maxsize=64)
+def _together(one: frozenset[int], other: frozenset[int]) -> frozenset[int]:
+    return one | other
 
 
 class Liars(dict[str, int]):
@@ -164,8 +170,8 @@ class Learned:
             return frozenset()
         values = self._values_of(section)
         if self._values.pages(beside := f"{folder}{_BESIDE}") >= BESIDE_PAGES:
-            values |= self._values.likely_blocks(beside)
-        return self.repeated_blocks(section) | values
+            values = _together(values, self._values.likely_blocks(beside))
+        return _together(self.repeated_blocks(section), values)
 
     def _is_settled(self, section: str) -> bool:
         """Whether it is known what a section repeats: values, or blocks where none are compared."""
@@ -182,7 +188,7 @@ class Learned:
 
     def _union(self, blocks_of: Callable[[str], frozenset[int]], site: str) -> frozenset[int]:
         host, is_section, _ = site.partition("/")
-        return blocks_of(host) | blocks_of(site) if is_section else blocks_of(host)
+        return _together(blocks_of(host), blocks_of(site)) if is_section else blocks_of(host)
 
     async def audit_noise(self, section: str, found: Differences, kind: str) -> set[str]:
         """Learn from two visits to a page of a *kind* what is no noise, and store that.
