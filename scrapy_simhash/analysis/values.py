@@ -958,6 +958,8 @@ class Reader:
         base, value, chained, in_value = -1, 0, 0, 0
         place = 0
         is_watching = self._is_watching(frame)
+        # What is behind a script is behind the text before it, whether that is watched or not.
+        before, ranks, self._ranks = self._before, self._ranks, {}
         for number, (name, literal, between) in enumerate(found, start=1):
             brackets.read(between)
             between = self._own.out_of(" ".join(between.split()))
@@ -1001,6 +1003,7 @@ class Reader:
             chain = self._rows.begin(chained, base)
             base = self._rows.note(value, place, chain, DATA_KIND, frame, said, len(self._said))
             value, chained, in_value, said = 0, 0, 0, len(self._said)
+        self._before, self._ranks = before, ranks
         wholes = brackets.wholes()
         for at, bracket in inside:
             self._addresses.belong(at, at + 1, wholes[bracket])

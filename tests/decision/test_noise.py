@@ -1282,6 +1282,16 @@ def test_what_is_behind_another_text_where_others_change_is_the_page_s_own(item:
     assert new(html, cuts, 51, 509)
 
 
+def test_what_is_behind_a_script_is_behind_the_text_before_it() -> None:
+    def html(number: int, visit: int) -> str:
+        script = '<script>show("offer", "now", 17);</script>'
+        return f"<h4>You may also like</h4>{script}<p>Item {pad(visit)}</p>"
+
+    cuts = noise_of(html).cuts
+    assert not new(html, cuts, 50, 509)
+    assert new(lambda *of: html(*of).replace("also", "rather"), cuts, 51, 509)
+
+
 def test_a_list_in_another_order_at_each_visit_shows_nothing_that_changes() -> None:
     """Behind "None" stands another answer each time, and all of them are there at each visit."""
 
