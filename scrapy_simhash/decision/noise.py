@@ -362,6 +362,9 @@ class Noise:
                 continue
             if changes >= AGREEING:
                 places[place].append(cut)
+            if cut[0] not in OF_ALL:
+                continue
+            if changes >= AGREEING:
                 agreed[place] = max(agreed[place], changes)
             if changes > 1 and place in self._wide:  # that text is on several pages
                 near[place] = max(near[place], changes)

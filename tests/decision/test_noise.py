@@ -658,6 +658,18 @@ def test_what_is_noise_in_two_places_is_in_a_third_once_it_changes_there(
     assert not noises.of("a.example/shop").has_cut(9, cut)
 
 
+def test_a_parameter_that_is_known_does_not_say_what_all_changes_are_behind() -> None:
+    """An advertisement stands behind the title of each page, and its address has a known number."""
+    noises, number = Noises(), ("parameter", "imp")
+    for place in (7, 8):
+        for _ in range(AGREEING):
+            noises.learn("a.example/shop", changed(place, number))
+    for near in range(20, 20 + AGREEING):
+        found = changed(9, WHOLE, number).changed | changed(near, number).changed
+        noises.learn("a.example/new", Differences(found, frozenset(), frozenset(), wide={near: 9}))
+    assert noises.of("a.example/new").has_cut(9, WHOLE)
+
+
 def shown(*paths: str) -> Mapping[int, list[Atom]]:
     return visit("address", {7: addresses(*paths)})
 
