@@ -844,9 +844,10 @@ class FollowsLists(Links):
         yield {"url": response.url}
         for link in response.css("nav a::attr(href)").getall():
             yield response.follow(link, callback=self.of(link), priority=-5 * ("/list" in link))
-        yield from response.follow_all(css="main a")
+        yield from response.follow_all(response.css("main a::attr(href)").getall())
         if response.css(".list"):
-            yield from response.follow_all(css="aside a", callback=self.of("/list"), priority=-5)
+            lists = response.css("aside a::attr(href)").getall()
+            yield from response.follow_all(lists, callback=self.of("/list"), priority=-5)
 
     def of(self, link: str) -> Any:
         return self.parse
@@ -870,10 +871,12 @@ class StartsEverywhere(Links):
             yield Request(f"{self.start_urls[0]}author/{number}", dont_filter=True)
 
     def parse(self, response: Response) -> Iterator[Request]:
-        yield from response.follow_all(css="main a", callback=self.parse_work)
+        links = response.css("main a::attr(href)").getall()
+        yield from response.follow_all(links, callback=self.parse_work)
 
     def parse_work(self, response: Response) -> Iterator[Request]:
-        yield from response.follow_all(css="aside a", callback=self.parse_author)
+        links = response.css("aside a::attr(href)").getall()
+        yield from response.follow_all(links, callback=self.parse_author)
 
     def parse_author(self, response: Response) -> Iterator[dict[str, Any]]:
         yield {"url": response.url}
@@ -885,10 +888,12 @@ class PostsFirst(Links):
     def parse(self, response: Response) -> Iterator[dict[str, Any] | Request]:
         for link in response.css("nav a::attr(href)").getall():
             yield response.follow(link, priority=0 if "?" in link else 9)
-        for _ in response.css("form"):
+        for form in response.css("form::attr(action)").getall():
             if "?" not in response.url:
-                yield FormRequest.from_response(response, callback=self.parse_nothing, priority=9)
-        yield from response.follow_all(css="aside a", callback=self.parse_offer)
+                url = response.urljoin(form)
+                yield FormRequest(url, self.parse_nothing, formdata={"q": ""}, priority=9)
+        links = response.css("aside a::attr(href)").getall()
+        yield from response.follow_all(links, callback=self.parse_offer)
 
     def parse_nothing(self, response: Response) -> None:
         pass
@@ -911,16 +916,19 @@ class TakesLanguages(Links):
 
     async def start(self) -> AsyncIterator[Request]:
         for priority, language in enumerate(("en", "de")):
-            yield self.ask(Request(self.start_urls[0], priority=-9 * priority), language)
+            yield self.ask(self.start_urls[0], language, -9 * priority)
 
-    def parse(self, response: Response, language: str) -> Iterator[dict[str, Any] | Request]:
+    def parse_month(
+        self, response: Response, language: str, priority: int
+    ) -> Iterator[dict[str, Any] | Request]:
         yield {"url": f"{response.url} {language}"}
-        for request in response.follow_all(css="a"):
-            yield self.ask(request.replace(priority=response.request.priority), language)
+        for link in response.css("a::attr(href)").getall():
+            yield self.ask(response.urljoin(link), language, priority)
 
-    def ask(self, request: Request, language: str) -> Request:
+    def ask(self, url: str, language: str, priority: int) -> Request:
+        carried = {"language": language, "priority": priority}
         headers = {"Accept-Language": language}
-        return request.replace(headers=headers, cb_kwargs={"language": language})
+        return Request(url, self.parse_month, headers=headers, cb_kwargs=carried, priority=priority)
 
 
 class TakesJars(TakesLanguages):
@@ -928,8 +936,10 @@ class TakesJars(TakesLanguages):
 
     custom_settings = {"REQUEST_FINGERPRINTER_CLASS": "tests.spiders.ByJar"}  # noqa: RUF012
 
-    def ask(self, request: Request, language: str) -> Request:
-        return request.replace(meta={"cookiejar": language}, cb_kwargs={"language": language})
+    def ask(self, url: str, language: str, priority: int) -> Request:
+        return (
+            super().ask(url, language, priority).replace(headers={}, meta={"cookiejar": language})
+        )
 
 
 class ByJar:

@@ -254,6 +254,11 @@ class _Trials:
         most = MOST_APART * self.copies
         return len(self.kept) >= RENAMED_AFTER and max(self.wrong, self.different) <= most
 
+    @property
+    def led_elsewhere(self) -> bool:
+        """Whether more links led to another text than hold for a matter of single pages."""
+        return self.texts > MOST_APART * self.same
+
     def note_copy(self, kept_url: str) -> None:
         """Note that a page was a copy of another one."""
         self.copies += 1
@@ -621,6 +626,9 @@ class Reach:
         is_right = rule is not None and len(waiting) == len(doubtful)
         if rule is not None and not is_right:
             self._rules[rule].different += 1
+        # A spider that does not follow what it was handed may follow the same without a parameter.
+        keys = chain.from_iterable(waiting.values())
+        is_right = is_right and not any(self._trials_of(key).led_elsewhere for key in keys)
         # By these, the page at its other address may have been dropped.
         tried = [one for one, trial in self._rules.items() if trial.same >= TRUSTED_AFTER]
 

@@ -687,6 +687,23 @@ def test_in_the_content_a_link_to_a_folder_where_nothing_is_says_something() -> 
     assert found.new_among(copy, f"{SITE}/copy", f"{SITE}/kept").addresses
 
 
+@pytest.mark.parametrize(("others", "are_aliases"), [(0, True), (1, False)])
+def test_what_leads_to_another_text_under_a_rule_is_no_alias(
+    others: int, are_aliases: bool
+) -> None:
+    """A spider that denies links with utm gets them on a copy, at addresses without it."""
+    found = Reach()
+    for number in range(2):
+        name = f"{SITE}/{number}"
+        own = [f"{name}/{what}" for what in ("more", "less", "all")]
+        found.hand_all(links(*(f"{one}?utm=rss" for one in own)), SITE)
+        new = found.new_among(links(*own), name, f"{name}?utm=rss")
+        assert new.addresses == {*own}
+        if others:
+            found.note_judged([f"{name}/more"], is_same=False, by_text=True)
+    assert new.are_aliases == are_aliases
+
+
 def cutting(*handed: str) -> Reach:
     found = Reach()
     found.hand_all(links(*(f"{SITE}{path}" for path in handed)), SITE)
