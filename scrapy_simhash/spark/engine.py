@@ -27,12 +27,12 @@ Batches = Iterator[pa.RecordBatch]
 # What a function of ours is given of a task, and what it makes of that.
 T = TypeVar("T")
 
-# The modules of setup.py.
+# The modules of setup.py, but for those of crawls alone.
 COMPILED = (
     *("analysis.blocks", "analysis.compiled", "analysis.compiled_walk", "analysis.events"),
     *("analysis.frames", "analysis.literals", "analysis.main_blocks", "analysis.own_values"),
     *("analysis.page_addresses", "analysis.values", "decision.comparison", "decision.cuts"),
-    *("hashes", "tables.compiled"),
+    *("decision.template", "hashes", "tables.compiled"),
 )
 
 ROWS_AT_ONCE = 1_000
