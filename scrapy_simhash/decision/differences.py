@@ -98,7 +98,8 @@ class Differences(NamedTuple):
     places of those that are near a text.  *names* are those of the parameters in the addresses of
     each place that does not differ.  *left_out* are hashes of the words that cuts take from each
     visit, in places and boxes that show one thing: at most :data:`MOST_LEFT_OUT`.  *leading* are
-    the parameters that all addresses of a place have, none of which both visits show there.
+    the parameters that all addresses of a place have, none of which both visits show there, each
+    with a hash of what stays of these.
     """
 
     changed: frozenset[tuple[int, Cut]]
@@ -108,7 +109,7 @@ class Differences(NamedTuple):
     wide: Mapping[int, int] = MappingProxyType({})
     names: Mapping[int, frozenset[str]] = MappingProxyType({})
     left_out: Mapping[int, LeftOut] = MappingProxyType({})
-    leading: frozenset[tuple[int, Cut]] = frozenset()
+    leading: Mapping[tuple[int, Cut], int] = MappingProxyType({})
 
     def is_same(self, key: tuple[int, Cut]) -> bool:
         """Whether both visits show the same in a place, or for a parameter of all links.
@@ -158,7 +159,7 @@ class _Comparison:
         self._wide: dict[int, int] = {}
         self._names: dict[int, frozenset[str]] = {}
         self._left_out: dict[int, LeftOut] = {}
-        self._leading: set[tuple[int, Cut]] = set()
+        self._leading: dict[tuple[int, Cut], int] = {}
         # Of each box: what became of what is in its places, and what they show.
         self._fates: dict[int, set[str]] = defaultdict(set)
         self._shown: dict[int, list[Visits]] = defaultdict(list)
@@ -192,7 +193,7 @@ class _Comparison:
             {place: self._wide[place] for place, _ in self._changed if place in self._wide},
             self._names,
             dict(one for one, size in told if size <= MOST_LEFT_OUT),
-            frozenset(self._leading),
+            self._leading,
         )
 
     def _unsettled_boxes(self) -> set[int]:
@@ -242,7 +243,8 @@ class _Comparison:
                 of = [dict(_pairs(atom.text)).get(str(cut[1]), "") for atom in atoms]
                 self._values[place, cut] = frozenset(map(hash_of, of))
                 if cut[0] == "parameter" and all(of) and not {*one} & {*two}:
-                    self._leading.add((place, cut))
+                    stays = sorted({keep(place, text) for text in (*one, *two)})
+                    self._leading[place, cut] = hash_of(" ".join(stays))
         if place not in self._wide:
             self._note_boxes(place, visits, one, two, cuts)
 

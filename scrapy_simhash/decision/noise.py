@@ -33,6 +33,8 @@ from scrapy_simhash.decision.differences import Differences, LeftOut, everywhere
 SHARE = 0.5
 # More visits than there are.
 NEVER_NOISE = 1_000_000
+# No hash of what stays.
+OWN = -1
 AGREEING = 3
 # What is noise in so many places of a host is noise in the next one as soon as it changes there.
 TOLD_BY_PLACES = 2
@@ -134,6 +136,8 @@ class Noise:
         self._values: dict[tuple[int, Cut], set[int]] = {}
         # Those that have returned: what an address with one leads to is named by it.
         self._naming: set[tuple[int, Cut]] = set()
+        # What stays of the addresses with one, where nothing else does.
+        self._stay: dict[tuple[int, Cut], int] = {}
         # The wide places of those that are near a text.
         self._wide: dict[int, int] = {}
         # What was left out at the visits to the last pages: by place, and everywhere.
@@ -173,6 +177,13 @@ class Noise:
         self._naming |= returning
         if len(self._naming) > MAX_WATCHED:
             self._naming.clear()
+        if len(self._stay) > MAX_WATCHED:
+            self._stay.clear()
+        for key, stays in found.leading.items():
+            if self._stay.setdefault(key, stays) != stays:  # it is the pages' own: photo 7
+                self._stay[key] = OWN
+                if key in self._naming:
+                    self._seen[key[0], WHOLE] = NEVER_NOISE, 0
         self._wide |= found.wide
         self._note_left_out(found.left_out)
         changed = self._changed(found)
@@ -198,7 +209,8 @@ class Noise:
 
     def _changed(self, found: Differences) -> frozenset[tuple[int, Cut]]:
         """Return what changed: with a parameter that says what links lead to, these as a whole."""
-        return found.changed | {(key[0], WHOLE) for key in found.leading & self._naming}
+        naming = found.leading.keys() & self._naming
+        return found.changed | {(key[0], WHOLE) for key in naming if self._stay.get(key) != OWN}
 
     def agree(self, known: Mapping[Cut, Collection[int]]) -> bool:
         """Take as noise what has changed here and is *known* to be; whether any is.

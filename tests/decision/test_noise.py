@@ -683,6 +683,20 @@ def test_a_link_that_says_what_it_leads_to_in_a_parameter_is_noise_as_a_whole() 
     assert noise.cuts.places == {7: (WHOLE,)}
 
 
+@pytest.mark.parametrize("alike", [0, AGREEING])
+def test_an_address_that_keeps_what_is_the_page_s_own_is_no_noise_as_a_whole(alike: int) -> None:
+    """A signed picture of each page, of which a time returns: two pages of one millisecond."""
+    noise = Noise()
+    for number in range(alike + AGREEING):
+        path = "/to" if number < alike else f"/{number}.jpg"
+        first, second = (
+            shown(f"{path}?at={number + more}&sign=x{7 * number + more}") for more in (0, 1)
+        )
+        noise.learn(differences(first, second))
+        assert noise.has_cut(7, WHOLE) == (alike > 0 and number == alike - 1)
+    assert noise.has_cut(7, ("parameter", "sign"))
+
+
 def test_a_list_of_which_a_link_stays_is_no_noise_as_a_whole() -> None:
     noise = Noise()
     for number in range(9):
