@@ -52,7 +52,10 @@ RENAMED_AFTER = 5
 # Some copies of a mirror are kept, for example since they are too short.  Of two releases of a
 # documentation, far more pages differ.
 MOST_WRONG = 0.02
-# If at most this share are others, a copy leads to what its kept page leads to.
+# If at most this share of the pages are others, a copy leads to what its kept page leads to: of two
+# releases of a guide, as they are linked, between a fifth and a third.
+MOST_OTHERS = 0.34
+# If so many links led to another text for each that led to the same, that is no matter of pages.
 MOST_APART = 0.25
 # What has come with so many copies is not what one of them is about.
 FRAME_AFTER = 2
@@ -251,7 +254,7 @@ class _Trials:
 
         They may if pages were copies of several others, as most are that the rule is about.
         """
-        most = MOST_APART * self.copies
+        most = MOST_OTHERS * (self.copies + self.wrong)
         return len(self.kept) >= RENAMED_AFTER and max(self.wrong, self.different) <= most
 
     @property
@@ -645,12 +648,15 @@ class Reach:
     def _renamed(self, held: Addresses, numbers: Sequence[int]) -> dict[str, _Renamed]:
         """Return what the kept page has only under another name, but for what is in many copies.
 
-        *numbers* are those of addresses on a page, which are values.
+        *numbers* are those of addresses on a page, which are values.  That by which the page calls
+        itself leads nowhere else.
         """
         found: dict[str, _Renamed] = {}
-        texts = held.texts if numbers else []
+        texts, names = (held.texts, {*held.rows_of("name")}) if numbers else ([], set())
         for number in numbers:
             row = held.rows[number]
+            if row in names:
+                continue
             copies = [held.hashes[row] ^ held.places[number] ^ nth for nth in range(FRAME_AFTER)]
             if not self._frames.has(copies[-1]):
                 is_file = held.kind_of(number) == "media"

@@ -16,6 +16,7 @@ from scrapy_simhash.crawl.reach import (
     FRAME_AFTER,
     MOST_ALIASES,
     MOST_WAITING,
+    RENAMED_AFTER,
     TRUSTED_AFTER,
     Reach,
     with_links,
@@ -278,15 +279,7 @@ def test_an_address_in_the_content_under_another_name_must_be_in_several_copies(
 ) -> None:
     """Photo 7 of two albums, also where its signature is cut."""
     photo = f"{SITE}/2/7.jpg"
-    addresses = Addresses(
-        photo,
-        array("Q", [long_hash_of(photo)]),
-        array("I", [0]),
-        array("H", [8]),
-        array("Q", [1]),
-        array("Q", [2]),
-        bytes([KINDS.index(kind) | CUT_KIND * is_cut]),
-    )
+    addresses = in_content((photo, KINDS.index(kind) | CUT_KIND * is_cut))
     copy = replace(page("2/p", 7), holds=PageValues(addresses=addresses))
     kept_url = "http://site.example/1/p"
     found = Reach()
@@ -298,6 +291,53 @@ def test_an_address_in_the_content_under_another_name_must_be_in_several_copies(
             assert told.new == (Told(kind, "", photo),)
         if is_cut or kind == "data":  # any other must be handed, too
             assert with_links(index.index, found, copy, decision)[0] is decision
+
+
+@pytest.mark.parametrize(("others", "is_known"), [(3, True), (4, False)])
+def test_a_link_in_the_content_may_have_another_place_where_hardly_any_page_is_another(
+    others: int, is_known: bool
+) -> None:
+    """Two releases of a guide, whose pages link each other."""
+    found = reach(*(f"/2/{i}" for i in range(11)))
+    assert link_in_release(found, 4)
+    for number in range(others):
+        found.note_unique(f"{SITE}/1/{number}", by_text=False)
+        found.note_unique(f"{SITE}/2/{number}", by_text=False)
+    for number in range(5, 9):
+        link_in_release(found, number)
+    assert bool(link_in_release(found, 9)) is not is_known
+
+
+def test_what_a_page_calls_itself_holds_no_copies_apart() -> None:
+    """By rel=canonical, at the host that it was written for."""
+    found = reach(*(f"/2/{i}" for i in range(20)))
+    name = (f"{SECURE}/2/4", KINDS.index("name")), (f"{SECURE}/2/4", KINDS.index("data"))
+    for number in range(RENAMED_AFTER - 1):
+        assert link_in_release(found, number, *name) == {f"{SITE}/2/{number + 1}"}
+    assert not link_in_release(found, 9, *name)
+
+
+def link_in_release(found: Reach, number: int, *more: tuple[str, int]) -> set[str]:
+    """Judge a page of the second release that links the next one; return what is new there."""
+    held = in_content((f"{SITE}/2/{number + 1}", KINDS.index("link")), *more)
+    renamed = range(len(held.rows))
+    urls = f"{SITE}/2/{number}", f"{SITE}/1/{number}"
+    return found.new_among(held, *urls, renamed=renamed).addresses
+
+
+def in_content(*addresses: tuple[str, int]) -> Addresses:
+    """Addresses, each with its kind, as values of a page."""
+    rows = {one: row for row, one in enumerate(dict.fromkeys(one for one, _ in addresses))}
+    numbers = range(1, len(addresses) + 1)
+    return Addresses(
+        "\n".join(rows),
+        array("Q", map(long_hash_of, rows)),
+        array("I", [rows[one] for one, _ in addresses]),
+        array("H", [8 for _ in numbers]),
+        array("Q", numbers),
+        array("Q", [1 + number for number in numbers]),
+        bytes(kind for _, kind in addresses),
+    )
 
 
 def test_what_led_somewhere_else_is_new_from_then_on() -> None:
