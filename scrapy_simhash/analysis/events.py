@@ -139,6 +139,18 @@ _STYLE_ADDRESS = re.compile(r"""url\(\s*["']?\s*([^"')\s#][^"')]*)""")
 is_plain = re.compile(r"(?![.?])[A-Za-z0-9/_~%&=+:,@!$*()?.-]+(?<!\?)").fullmatch
 is_whole = re.compile(r"https?://[A-Za-z0-9/_~%&=+:,@!$*()?.-]+(?<!\?)").fullmatch
 
+# A file that a page may lead to or show, by a name that is relative to it.
+_is_file = re.compile(
+    r"""(?:[\w.~%@+-]+/)*[\w.~%@+-]+\.(?:
+    [sx]?html? | php\d? | aspx? | jsp | cfm | cgi | pdf | docx? | xlsx? | pptx? | od[tsp] | epub
+    | csv | json | xml | txt | zip | jpe?g | png | gif | webp | avif | svg | bmp | tiff?
+    | mp[34] | m4[av] | og[gv] | wav | webm | mov | avi
+    )(?:[?#]\S*)?""",
+    re.IGNORECASE | re.VERBOSE,
+).fullmatch
+# What these say is for a reader, or a name.
+_NO_FILES = frozenset({"alt", "aria-label", "class", "download", "id", "label", "name", "title"})
+
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _JOINERS = re.compile(r"[-_]+")
 # "has-sidebar" says what an element has, not what it is.
@@ -445,7 +457,7 @@ class Element:
                 if not self._write(name, address) or not all(map(_IS_SIZE.fullmatch, sizes)):
                     form = VALUE
             return form
-        if name in _ADDRESSES or value.startswith(("http://", "https://", "/")):
+        if name in _ADDRESSES or is_address(name, value):
             if value.startswith("#"):
                 is_route = value.startswith(("#/", "#!"))
                 if name == "href" and self.kind.is_linking and not is_route and len(value) > 1:
@@ -541,6 +553,19 @@ def without_fragment(written: str) -> str:
     start, _, place = written.partition("#")
     counts = place.startswith(("/", "!")) or ("=" in place and start)
     return written if counts else start.rstrip()
+
+
+def is_address(name: str, value: str) -> bool:
+    """Whether the value of a name is an address: whole, from the host on, or that of a file.
+
+    >>> is_address("data-of", "/a"), is_address("data-src", "pictures/7.jpg")
+    (True, True)
+    >>> is_address("data-of", "item.price"), is_address("alt", "7.jpg")
+    (False, False)
+    """
+    if value.startswith(("http://", "https://", "/")):
+        return " " not in value
+    return "." in value and name not in _NO_FILES and _is_file(value) is not None
 
 
 def leads_to_page(written: str) -> bool:

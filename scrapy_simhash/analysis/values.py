@@ -50,6 +50,7 @@ from scrapy_simhash.analysis.events import (
     Element,
     Text,
     element_of,
+    is_address,
     is_whole,
     shown_of,
     style_addresses,
@@ -967,7 +968,7 @@ class Reader:
                 between = self._cut(frame, "value", f"{name} code", between)
             literal = without_quotes(literal)
             row = -1
-            if literal.startswith(("http://", "https://", "/")) and " " not in literal:
+            if is_address(name, literal):
                 for escaped in ESCAPED_AND:
                     literal = literal.replace(escaped, "&")
                 row = self._addresses.row_of(literal)

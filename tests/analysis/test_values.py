@@ -903,6 +903,34 @@ def test_links_are_relative_to_the_base_of_a_page() -> None:
     assert read(html).addresses.of("link")[-1] == "http://shop.example/parts/17"
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        '<b data-src="7.jpg"></b>',
+        '<option value="pictures/7.JPG?w=300">7</option>',
+        '<my-view :src="7.webp"></my-view>',
+        '<script>show("7.jpg", 300)</script>',
+        '<script type="application/json">{"src": "7.html", "width": 300}</script>',
+    ],
+)
+def test_a_file_by_its_name_is_another_one_in_another_folder(written: str) -> None:
+    """Two albums of one text, whose pictures have the same names."""
+    red, blue = "http://shop.example/albums/red/", "http://shop.example/albums/blue/"
+    (told,) = read(page(written), red).addresses.of("data")
+    assert told.startswith(red)
+    assert not new(page(written), page(written), red, red)
+    other = read(page(written), blue)
+    assert other.addresses.of("data") == [told.replace("red", "blue")]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['<img alt="7.jpg">', '<b title="7.jpg"></b>', '<b x-text="item.price"></b>', "<b v=1.2></b>"],
+)
+def test_what_only_looks_like_a_file_leads_nowhere(written: str) -> None:
+    assert not read(page(written)).addresses.of("data", "media")
+
+
 # Templates --------------------------------------------------------------------------------------
 
 
