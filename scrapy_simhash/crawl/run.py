@@ -205,11 +205,15 @@ class JobState(Generic[T]):
             state: T = pickle.loads(data[len(self._magic) :])  # noqa: S301
         except Exception as exc:  # a damaged pickle may raise whatever it likes
             aside = self._path.with_suffix(".unreadable")
-            self._path.replace(aside)
+            outcome = f"It was moved to {aside}."
+            try:
+                self._path.replace(aside)
+            except OSError as refusal:
+                outcome = f"It could not be moved aside: {refusal}."
             logger.warning(
-                "The state of the %(name)s starts anew: %(path)s cannot be read: %(error)s. It was "
-                "moved to %(aside)s.",
-                {"name": self._name, "path": self._path, "error": exc, "aside": aside},
+                "The state of the %(name)s starts anew: %(path)s cannot be read: %(error)s. "
+                "%(outcome)s",
+                {"name": self._name, "path": self._path, "error": exc, "outcome": outcome},
             )
             return None
         return state
