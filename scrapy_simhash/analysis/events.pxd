@@ -26,7 +26,7 @@ cdef class Element:
     cdef readonly tuple attributes, fields, written
     cdef readonly str class_names, names, called, shown, words, control, link_kind
     cdef readonly uint64_t names_number, called_number, number, shape
-    cdef readonly bint is_read, hides, is_beside_by_role, is_nav_by_role, leads, is_get
+    cdef readonly bint is_read, hides, is_beside_by_role, is_nav_by_role, leads, is_get, is_style
     cdef list _written
     cdef str _outline
 

@@ -347,7 +347,7 @@ class Element:
     - *shape* is a hash of its names, and of those of its attributes, with which of these are empty;
     - *fields* are (name, value, form) of each attribute that counts, *written* (name, kind,
       address, hash) of each address, the hash 0 if what it leads to is up to the page; *leads*: an
-      address is where a link leads to.
+      address is where a link leads to, or that of a style sheet (*is_style*).
     """
 
     def __init__(self, tag: str, attributes: tuple[str, ...]) -> None:
@@ -359,7 +359,7 @@ class Element:
         self.class_names = self._outline = ""
         self.names = self.called = self.shown = self.words = self.control = ""
         self.names_number = self.called_number = self.number = self.shape = 0
-        self.leads = False
+        self.leads = self.is_style = False
         self.is_get = tag == "form"
         self.link_kind = "link"
         self.fields: tuple[tuple[str, str, int], ...] = ()
@@ -415,6 +415,7 @@ class Element:
             self.is_get = held.get("method", "get").lower() == "get"
         elif self.kind.is_link:
             self.link_kind = kind_of_link(held.get("rel", ""))
+            self.is_style = "stylesheet" in held.get("rel", "").lower().split()
         elif self.kind.is_select:
             self.control = held.get("name", "")
         fields: list[tuple[str, str, int]] = []
@@ -464,7 +465,7 @@ class Element:
                     return FRAGMENT
             elif " " not in value and self._write(name, value):
                 if name == "href" and self.kind.is_linking:
-                    self.leads = not self.kind.is_link or self.link_kind == "link"
+                    self.leads = not self.kind.is_link or self.link_kind == "link" or self.is_style
                 return ADDRESS
         elif name == "style" and "url(" in value:
             for one in style_addresses(value):

@@ -26,8 +26,8 @@ object of a script to that.
 Addresses are values of their own, each with the element that it is in, since two addresses may lead
 to one page (:mod:`scrapy_simhash.decision.rewriting`).  Where a value names its own page, the name
 is left out.  Beside the content (navigation and the like) a link is no value: the menu of another
-page marks another entry.  Nor are the links in a head that lead on.  The spider must know where
-they lead: that is for the crawl to say.
+page marks another entry.  Nor are the links in a head that lead on, and style sheets.  The spider
+must know where they lead: that is for the crawl to say.
 """
 
 from __future__ import annotations

@@ -443,6 +443,7 @@ class SimhashDownloaderMiddleware:
             self._reach.hand_all(page.holds.addresses, page.url, party)
         elif action == "pass":
             self._unhanded[response.url] = page.holds.addresses, party
+            self._reach.hand_styles(page.holds.addresses, page.url, party)
         if decision.stands_for_others and self.settings.probes:
             self._kept.note(fetched, page, leads_on)
         await self.index.learn(page, by_text)

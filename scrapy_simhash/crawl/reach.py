@@ -389,6 +389,11 @@ class Reach:
         """Note that the spider has these addresses, without what changes by itself."""
         self._handed.add(addresses)
 
+    def hand_styles(self, addresses: Addresses, url: str, party: Party = ANYBODY) -> None:
+        """Note which style sheets a party gets with the page at *url*, if it follows no link."""
+        whose = party.handed_on(url)
+        self._handed.add_hashes(one ^ whose for one in addresses.styles())
+
     def hand_all(self, addresses: Addresses, url: str, party: Party = ANYBODY) -> None:
         """Note that a party gets what is on the page at *url*, without what changes by itself."""
         whose = party.handed_on(url)

@@ -183,7 +183,7 @@ HEADS = [
     '<meta name="description" content="{}">',
     '<meta property="og:price" content="{}">',
     '<meta http-equiv="refresh" content="{}">',
-    '<link rel="stylesheet" href="/theme/{}.css">',
+    '<link rel="preload" href="/picture/{}.png" as="image">',
     '<link rel="alternate" type="application/json" href="/api/{}">',
     "<script>var id = {}</script>",
 ]
@@ -676,6 +676,19 @@ def test_what_is_beside_within_the_content_is_content(element: str) -> None:
 def test_links_of_a_head_that_lead_on_are_no_news(rel: str) -> None:
     one, other = (document(CONTENT, f'<link rel="{rel}" href="/{n}">') for n in (1, 2))
     assert not new(one, other)
+
+
+@pytest.mark.parametrize("rel", ["stylesheet", "Alternate StyleSheet"])
+@pytest.mark.parametrize("place", ["{}<p>39 EUR</p>", "<nav>{}</nav>", "<p>{}39 EUR</p>"])
+def test_a_style_sheet_is_no_news_but_must_have_been_handed(rel: str, place: str) -> None:
+    """/app.css?v=17 is another address for all pages of a later time."""
+    one, other = (
+        page(place.format(f'<link rel="{rel}" media="print" href="/app.css?v={n}">'))
+        for n in (17, 18)
+    )
+    assert not new(one, other)
+    assert not new(page(place.format("")), other)
+    assert read(other).addresses.of("media") == ["http://shop.example/app.css?v=18"]
 
 
 # The page's own address -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -37,6 +38,25 @@ def test_listing_with_links_of_its_own_is_kept(
     )
     assert decisions["/list/2"]["closest"]["url"] == f"{site.url}/list/1"
     assert decisions["/copy"]["verdict"] == "exact_duplicate"
+
+
+@pytest.mark.parametrize("folder", ["item", "review"])
+def test_copies_with_another_style_sheet_are_dropped_once_it_was_handed(
+    site: Site, crawl: CrawlFixture, folder: str
+) -> None:
+    """It has another version from some time on.  Links of an item are followed, not of a review."""
+    names = [f"/{folder}/{n}" for n in range(12)]
+    copies = [f"{name}?ref=top" for name in names]
+    site["/"] = article(prose("start"), ["/list"])
+    site["/list"] = article(prose("list"), [*names, *copies])
+    for version, paths in enumerate((names, copies)):
+        style = f'<link rel="stylesheet" href="/app.css?v={version}"></head>'
+        for name, path in zip(names, paths, strict=True):
+            site[path] = article(prose(name)).replace("</head>", style)
+    result = crawl("ByRules", SIMHASH_TAKES=ITEMS, CONCURRENT_REQUESTS=1)
+    decided = Counter((one["verdict"], one["reason"]) for one in result.decisions)
+    assert decided["variant", "new_media"] == 1
+    assert decided["exact_duplicate", "same_text"] == 11
 
 
 @pytest.mark.parametrize("takes", [ITEMS, TEXT])
