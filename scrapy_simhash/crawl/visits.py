@@ -149,8 +149,7 @@ class SecondVisits:
 
     def _is_named_before(self, url: str) -> bool:
         """Whether a page has the end of the path of one before; take note of it."""
-        segments = Address.of(url).path.rstrip("/").rsplit("/", NAME_SEGMENTS)[-NAME_SEGMENTS:]
-        name = "/".join((owner_of(url), *segments))
+        name = _name_of(url)
         is_known = name in self._names
         self._names[name] = None
         return is_known
@@ -219,6 +218,12 @@ class SecondVisits:
         self._met[turn] = met, met + (max(1, met // self._probes) if may_teach else met)
 
 
+def _name_of(url: str) -> str:
+    """Return what copies of a page share of their addresses: the end of its path, its domain."""
+    segments = Address.of(url).path.rstrip("/").rsplit("/", NAME_SEGMENTS)[-NAME_SEGMENTS:]
+    return "/".join((owner_of(url), *segments))
+
+
 def _kind_of(url: str) -> str:
     """Return what kind of address a page has: ``/item17.php`` and ``/post17.php`` are two."""
     address = Address.of(url)
@@ -231,6 +236,7 @@ class _Kept(NamedTuple):
 
     fetched: Fetched
     section: str
+    name: str
     fingerprint: int
     leads_on: bool
 
@@ -242,7 +248,8 @@ class KeptPages:
     is known, a copy has values that the stored page lacks, and would pass.  So the page is analysed
     again, and given to *store* with whether the spider was handed what is on it.
 
-    Cost: at most :data:`MOST_READ_AGAIN` analyses before a page is judged, of pages like it.
+    Cost: at most :data:`MOST_READ_AGAIN` analyses before a page is judged, of pages that are like
+    it or named like it.
     """
 
     def __init__(self, store: Callable[[Fetched, bool], Awaitable[None]]) -> None:
@@ -259,7 +266,9 @@ class KeptPages:
         """Remember a page that is kept."""
         key = page.scope, page.request_fingerprint
         self._forget(key)
-        self._pages[key] = _Kept(fetched, page.section, page.fingerprint, leads_on)
+        self._pages[key] = _Kept(
+            fetched, page.section, _name_of(page.url), page.fingerprint, leads_on
+        )
         self._bytes += len(fetched.body)
         while self._bytes > MAX_KEPT_BYTES or len(self._pages) > MAX_KEPT:
             self._forget(next(iter(self._pages)))
@@ -295,10 +304,12 @@ class KeptPages:
     def _like(self, page: Page) -> list[tuple[str, bytes]]:
         """Return the keys of the outdated pages that are like a page, the most alike first."""
         own, fingerprint = (page.scope, page.request_fingerprint), page.fingerprint
+        name = _name_of(page.url)
         like = [
             (distance, key)
             for key in self._outdated
             if (distance := (self._pages[key].fingerprint ^ fingerprint).bit_count()) <= LIKE
+            or self._pages[key].name == name
         ]
         like.sort(key=itemgetter(0))
         return [key for _, key in like if key[0] == page.scope and key != own]

@@ -1,7 +1,8 @@
-"""Finds the kept page of a copy among thousands of variants of one text.
+"""Finds the kept page of a copy that its fingerprints do not find.
 
-All of them are near the copy, and only 100 are compared with it.  The page that it is a copy of has
-values that the others have not, and is found by these.
+Of thousands of variants of one text, all are near the copy, and only 100 are compared with it; a
+page of which much changes by itself is near no copy.  The page that it is a copy of has values that
+others have not, and is found by these.
 """
 
 from __future__ import annotations

@@ -106,12 +106,12 @@ def test_short_pages_that_change_much_are_visited_though_they_are_like_no_other(
     assert len(topics) <= 75
 
 
-def with_offers(visit: int, number: int, copy: int) -> str:
-    """A short page, a third of which is offers that are others at each visit."""
+def with_offers(visit: int, number: int, copy: int, words: int = 100) -> str:
+    """A short page, a third or more of which is offers that are others at each visit."""
     first = 10_000 * number + 1_000 * copy
     offers = (" ".join(random_word(first + 10 * i + j, visit) for j in range(8)) for i in range(3))
     cards = "".join(f'<div class="card"><b>{offer}</b></div>' for offer in offers)
-    body = f"<h1>Thing {number}</h1><p>{prose(f'thing{number}x', 100)}</p>{cards}"
+    body = f"<h1>Thing {number}</h1><p>{prose(f'thing{number}x', words)}</p>{cards}"
     return f"<html><head><title>Thing</title></head><body><main>{body}</main></body></html>"
 
 
@@ -129,6 +129,20 @@ def test_a_page_with_the_path_of_another_is_visited_though_they_share_little(
     assert result.stats.get("simhash/dropped", 0) >= 10
     seen = {path.partition("?")[0] for path in result.seen()}
     assert seen == {"/", *(f"/thing/{number}" for number in range(15))}
+
+
+def test_a_copy_finds_its_kept_page_though_most_of_both_is_noise(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    """By their names, what was kept before the noise was known; then by the rare values."""
+    things = [f"/thing/{number}?from={copy}" for copy in range(2) for number in range(20)]
+    site["/"] = article(prose("start"), things)
+    for at, path in enumerate(things):
+        site[path] = partial(with_offers, number=at % 20, copy=at // 20, words=50)
+    result = one_by_one(crawl)
+    assert result.stats.get("simhash/dropped", 0) >= 14
+    seen = {path.partition("?")[0] for path in result.seen()}
+    assert seen == {"/", *(f"/thing/{number}" for number in range(20))}
 
 
 def test_a_calm_site_is_seldom_visited(site: Site, crawl: CrawlFixture) -> None:
@@ -468,6 +482,22 @@ def test_kept_pages_are_bounded_and_read_once(monkeypatch: pytest.MonkeyPatch) -
     assert read == []
     asyncio.run(come())
     assert read == ["2", "3", "4", "5"]
+
+
+def test_a_kept_page_of_the_same_name_is_read_again_whatever_its_text() -> None:
+    read: list[str] = []
+
+    async def store(fetched: Fetched, leads_on: bool) -> None:
+        read.append(fetched.url)
+
+    kept = KeptPages(store)
+    for name in ("thing/1", "thing/2", "other/1"):
+        page = page_with_content(name, range(100), main_text=0xFF00)
+        kept.note(Fetched(name, b"body", None, page.request_fingerprint), page, leads_on=True)
+    kept.note_noise({page.section})
+    new = page_with_content("new", range(100), main_text=7)
+    asyncio.run(kept.read_again(replace(new, url="http://site.example/old/thing/1?ref=top")))
+    assert read == ["thing/1"]
 
 
 def test_kept_pages_are_read_at_once_and_once_more_after_another_lesson() -> None:

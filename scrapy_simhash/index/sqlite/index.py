@@ -164,7 +164,7 @@ class SQLiteIndex(Index):
         if own is not None and place is not own:
             self._delete(own)
         row_id = self._write(stored_as(page, judged, own), place, None if kept is None else kept.id)
-        if judged.decision.verdict == "variant":
+        if kept is None:
             self._variants.add(page.holds.own, row_id)
         if (left := judged.left) is not None:
             self._write(left.page, None, left.id)
@@ -414,7 +414,7 @@ class SQLiteIndex(Index):
         )
 
     def _alike(self, page: Page) -> Iterator[Row]:
-        """Yield variants of the page's text that share its rare values."""
+        """Yield kept pages that share the page's rare values."""
         ids = self._variants.like(page.holds.own) if page.own_values is not None else []
         for row in map(self._rows.by_id, ids):
             if row is not None and row.is_kept and row.page.scope == page.scope:
