@@ -373,6 +373,19 @@ def test_the_collector_of_garbage_is_spared_what_is_there_at_the_start(
     assert crawl("Frozen").items[-1]["frozen"] > 20_000
 
 
+def test_it_is_spared_the_list_of_domains_that_the_first_page_needs() -> None:
+    code = """if True:
+        import gc
+        from scrapy_simhash.crawl.setup import spare_the_collector
+        from scrapy_simhash.urls import owner_of
+        spare_the_collector()
+        owner_of("http://one.example/")
+        print(len(gc.get_objects()))
+    """
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+    assert int(done.stdout) < 5_000
+
+
 def test_switched_off_it_is_not_there(twins: Site, crawl: CrawlFixture) -> None:
     result = crawl(SIMHASH_ENABLED=False)
     assert result.seen() == {"/", "/a", "/b", "/other", "/behind"}
