@@ -223,11 +223,13 @@ class ToldValues(NamedTuple):
     names: tuple[str, ...] = ()
     joined: str = ""
 
-    def by_id(self) -> dict[int, Told]:
-        """Return what each value is; of several in one chain, it is all of them."""
+    def by_id(self, wanted: Container[int] | None = None) -> dict[int, Told]:
+        """Return what the *wanted* values are, or all; of several in one chain, it is all."""
         told: dict[int, Told] = {}
         texts = self.joined.split("\n")
         for value, kind, place, text in zip(self.ids, self.kinds, self.places, texts, strict=False):
+            if wanted is not None and value not in wanted:
+                continue
             text = text if KINDS[kind] != "end" else LESS
             if value in told:
                 text = f"{told[value].text}, {text}"[:MAX_TOLD]

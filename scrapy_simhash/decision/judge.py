@@ -466,7 +466,7 @@ def _decision_on(variant: _Variant, page: Page, are_left_out: bool) -> Decision:
     reason: Reason = "other_site"
     told: list[Told] = []
     if new is not None:
-        known = page.holds.told
+        known = page.holds.told_values.by_id({*new})
         told = [known[value] for value in new if value in known]
         if other is not None and not new:
             told = [other]
