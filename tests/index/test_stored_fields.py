@@ -43,7 +43,9 @@ def test_a_page_comes_back_from_redis_as_it_was(page: Page, is_kept: bool) -> No
     scope = Scope(page.scope, ("", "", ""))
     representative = None if is_kept else scope.base + 7
     stored = pack(page, 0 if is_kept else 7, call=3)
-    assert unpack(5, scope, stored) == StoredRow(Row(scope.base + 5, page, representative), 0)
+    assert unpack(5, scope, stored) == StoredRow(
+        Row(scope.base + 5, page, representative), scope, number=5, change=0
+    )
 
 
 @given(pages(), st.integers(1, 1000))

@@ -64,12 +64,6 @@ class RedisIndex(Store):
 
     async def add(self, page: Page) -> Decision:
         scope = await self._scope(page.scope)
-        row_id, decision = await self._add(page, scope)
-        self._taken(scope, row_id)
-        return decision
-
-    async def _add(self, page: Page, scope: Scope) -> tuple[bytes, Decision]:
-        """Judge and store a page; return the id of its row."""
         question, call = self._buckets.question(page), next(self._calls)
         judged = unique = self._judge(page, found := Found())
         judged_by, cuts, place, left = b"", b"", b"", b""
@@ -81,10 +75,9 @@ class RedisIndex(Store):
                 scope, "add", question, self._most(page), record, judged_by, cuts, place, left
             )
             if answer[0] is not None:
-                row_id, of = answer
-                if judged.decision.is_duplicate and of == _NO_ID:
+                if judged.decision.is_duplicate and answer[1] == _NO_ID:
                     judged = unique  # what it was judged by has been forgotten since
-                return row_id, judged.decision
+                return judged.decision
             found = await self._found(scope, page, answer)
             judged, judged_by = self._judge(page, found), answer[1]
             row = judged.place(found.own)
@@ -100,8 +93,7 @@ class RedisIndex(Store):
     async def keep(self, page: Page) -> None:
         scope = await self._scope(page.scope)
         record = pack(page, 0, next(self._calls))
-        row_id, _ = await self._ask(scope, "keep", self._buckets.question(page), 1, record)
-        self._taken(scope, row_id)
+        await self._ask(scope, "keep", self._buckets.question(page), 1, record)
 
     async def check(self, page: Page) -> Decision:
         scope = await self._scope(page.scope)
@@ -147,10 +139,15 @@ class RedisIndex(Store):
     async def _ask(
         self, scope: Scope, mode: str, question: Question, most: int = 1, *rest: bytes
     ) -> list[Any]:
-        """Return the answer of add_page.lua; *rest* are its arguments from the 8th on."""
+        """Return the answer of add_page.lua; *rest* are its arguments from the 8th on.
+
+        If it has stored a page, note that: the server does not use a smaller number again.
+        """
         missing = [b""] * (5 - len(rest))
         asked = (most, self.parameters.distance, *question, *rest, *missing)
         answer: list[Any] = await self._script(scope, self._add_page, mode, *asked)
+        if answer[0] is not None:
+            scope.last = max(scope.last, number_of(answer[0]))
         return answer
 
     async def _found(self, scope: Scope, page: Page, answer: list[Any]) -> Found:
@@ -180,7 +177,7 @@ class RedisIndex(Store):
     async def _until_done(
         self,
         row_id: int,
-        step: Callable[[Scope, StoredRow], Coroutine[Any, Any, bool]],
+        step: Callable[[StoredRow], Coroutine[Any, Any, bool]],
         request_fingerprint: bytes | None = None,
     ) -> None:
         """Repeat a step with the present state of a row, until it succeeds or its page is gone.
@@ -191,76 +188,64 @@ class RedisIndex(Store):
             found = await self._stored_row(row_id)
             if found is None:
                 return
-            request = found[1].row.page.request_fingerprint
+            request = found.row.page.request_fingerprint
             if request != (request_fingerprint := request_fingerprint or request):
                 return
-            if await step(*found):
+            if await step(found):
                 return
         raise IndexUnavailableError(
             f"row {row_id} cannot be changed: it is not what it was read as"
         )
 
-    async def _undeliver(self, scope: Scope, stored: StoredRow) -> bool:
+    async def _undeliver(self, stored: StoredRow) -> bool:
         """Make the crawls that judged and met a row unknown."""
-        return await self._change(scope, _seen(scope, stored), self._undelivered(stored))
+        return await self._change(stored, self._undelivered(stored), b"")
 
     def _undelivered(self, stored: StoredRow) -> bytes:
         """Return what is stored of a representative that no crawl has passed on."""
         page = replace(stored.row.page, crawl=None, met_by=None)
         return pack(page, 0, next(self._calls))
 
-    async def _with_group(self, scope: Scope, stored: StoredRow) -> bool:
+    async def _with_group(self, stored: StoredRow) -> bool:
         """Forget a row and all that point to it."""
         members: list[int] = []
         # The oldest come first.  If they are still there, their rows are lost.
-        while (oldest := await self._oldest_of_group(scope, stored)) != members:
+        while (oldest := await self._oldest_of_group(stored)) != members:
             members = oldest
             for number in members:
-                await self._until_done(scope.base + number, self._alone)
-        return await self._alone(scope, stored)
+                await self._until_done(stored.scope.base + number, self._alone)
+        return await self._alone(stored)
 
-    async def _with_heir(self, scope: Scope, stored: StoredRow) -> bool:
+    async def _with_heir(self, stored: StoredRow) -> bool:
         """Forget a row; the oldest of those that point to it takes its place."""
-        members = await self._oldest_of_group(scope, stored)
-        heirs = await self._stored(scope, members[:1])
-        return await self._alone(scope, stored, *heirs)
+        members = await self._oldest_of_group(stored)
+        return await self._alone(stored, *await self._stored(stored.scope, members[:1]))
 
-    async def _alone(self, scope: Scope, stored: StoredRow, heir: StoredRow | None = None) -> bool:
+    async def _alone(self, stored: StoredRow, heir: StoredRow | None = None) -> bool:
         """Forget a row; *heir* takes its place, if there is one."""
-        row, record, puts, seen = stored.row, b"", b"", b""
-        row_id = pack_id(row.id - scope.base)
-        cuts = self._buckets.request_entry(row.page.request_fingerprint, row_id)
-        if row.is_kept:
-            cuts += self._buckets.entries(row.page, row_id)
-        if heir is not None:
-            seen, request = _seen(scope, heir), heir.row.page.request_fingerprint
-            record = self._undelivered(heir)
-            cuts += self._buckets.request_entry(request, pack_id(heir.row.id - scope.base))
-            puts = self._buckets.request_entry(request, row_id)
-            puts += self._buckets.entries(heir.row.page, row_id)
-        return await self._change(scope, _seen(scope, stored), record, cuts, seen, puts)
+        page, request_entry = stored.row.page, self._buckets.request_entry
+        cuts = request_entry(page.request_fingerprint, stored.id)
+        if stored.row.is_kept:
+            cuts += self._buckets.entries(page, stored.id)
+        if heir is None:
+            return await self._change(stored, b"", cuts)
+        page = heir.row.page
+        cuts += request_entry(page.request_fingerprint, heir.id)
+        puts = request_entry(page.request_fingerprint, stored.id)
+        puts += self._buckets.entries(page, stored.id)
+        return await self._change(stored, self._undelivered(heir), cuts, heir.seen, puts)
 
     async def _change(
-        self,
-        scope: Scope,
-        seen: bytes,
-        record: bytes,
-        cuts: bytes = b"",
-        heir: bytes = b"",
-        puts: bytes = b"",
+        self, stored: StoredRow, record: bytes, cuts: bytes, heir: bytes = b"", puts: bytes = b""
     ) -> bool:
-        return bool(await self._script(scope, _CHANGE, seen, record, cuts, heir, puts))
+        arguments = stored.seen, record, cuts, heir, puts
+        return bool(await self._script(stored.scope, _CHANGE, *arguments))
 
 
 def _own_row(scope: Scope, answer: list[Any]) -> Row | None:
     """Return the row of the request in an answer of add_page.lua."""
     own_id, own_page = answer[2:4]
     return unpack(number_of(own_id), scope, own_page).row if own_id else None
-
-
-def _seen(scope: Scope, stored: StoredRow) -> bytes:
-    """Return the id of a row and its last change, which tell a script what the caller has seen."""
-    return pack_id(stored.row.id - scope.base) + pack_id(stored.change)
 
 
 def _run_apart(coroutine: Coroutine[Any, Any, T]) -> T:

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_simhash.decision.page import STORED, Kind, Page, Row
 from scrapy_simhash.errors import IndexFormatError, IndexUnavailableError
@@ -56,15 +55,24 @@ _PRESENT_AT = _FIXED_AT + len(_FIXED_FIELDS)
 _FIXED_NAMES = [field.name for field in _FIXED_FIELDS]
 _LONG_NAMES = [(field.name, field.kind is Kind.TEXT) for field in _LONG_FIELDS]
 
-_ID = struct.Struct(">I")
 
-
-@dataclass(frozen=True, slots=True)
-class StoredRow:
-    """A row, and the number of its last change."""
+class StoredRow(NamedTuple):
+    """A row, its scope and its number there, and the number of its last change."""
 
     row: Row
+    scope: Scope
+    number: int
     change: int
+
+    @property
+    def id(self) -> bytes:
+        """Its number in the form that the server stores."""
+        return pack_id(self.number)
+
+    @property
+    def seen(self) -> bytes:
+        """Its id and its last change, which tell a script what the caller has seen."""
+        return self.id + pack_id(self.change)
 
 
 def layout() -> str:
@@ -82,18 +90,17 @@ def layout() -> str:
 
 def pack_id(number: int) -> bytes:
     """Return the number of a page in its scope in the form that the server stores."""
-    return _ID.pack(number)
+    return number.to_bytes(4, "big")
 
 
 def number_of(row_id: bytes) -> int:
     """Return the number that :func:`pack_id` packed."""
-    (number,) = _ID.unpack(row_id)
-    return int(number)
+    return int.from_bytes(row_id, "big")
 
 
 def numbers_of(ids: bytes) -> list[int]:
     """Return the numbers of pages from their ids, side by side."""
-    return [number for (number,) in _ID.iter_unpack(ids)]
+    return [number for (number,) in struct.iter_unpack(">I", ids)]
 
 
 def pack(page: Page, representative: int, call: int) -> bytes:
@@ -146,4 +153,4 @@ def unpack(number: int, scope: Scope, stored: bytes) -> StoredRow:
         page=Page(scope=scope.name, **found),
         representative=scope.base + representative if representative else None,
     )
-    return StoredRow(row, change)
+    return StoredRow(row, scope, number, change)

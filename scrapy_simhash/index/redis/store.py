@@ -193,10 +193,6 @@ class Store(Index):
             await self._look_for_loss(scope)
         return await self._server.script(script, scope.keys, *arguments)
 
-    def _taken(self, scope: Scope, row_id: bytes) -> None:
-        """Note that the server stored a page: it does not use a smaller number again."""
-        scope.last = max(scope.last, number_of(row_id))
-
     async def _look_for_flush(self) -> None:
         """Check that the index is there: somebody may have emptied the server meanwhile."""
         if await self._server.command("GET", self._key("about")) is None:
@@ -239,15 +235,13 @@ class Store(Index):
 
     async def row(self, row_id: int) -> Row | None:
         found = await self._stored_row(row_id)
-        return None if found is None else found[1].row
+        return None if found is None else found.row
 
-    async def _stored_row(self, row_id: int) -> tuple[Scope, StoredRow] | None:
-        """Return the scope of a row, and its present state; None if the row is not there."""
+    async def _stored_row(self, row_id: int) -> StoredRow | None:
+        """Return the present state of a row; None if the row is not there."""
         scope = await self._scope_of(row_id)
-        if scope is None:
-            return None
-        found = await self._stored(scope, [row_id - scope.base])
-        return (scope, found[0]) if found else None
+        found = [] if scope is None else await self._stored(scope, [row_id - scope.base])
+        return found[0] if found else None
 
     async def rows(self) -> AsyncIterator[Row]:
         for scope in await self._all_scopes():
@@ -257,11 +251,11 @@ class Store(Index):
                 for stored in await self._stored(scope, span):
                     yield stored.row
 
-    async def _oldest_of_group(self, scope: Scope, kept: StoredRow) -> list[int]:
+    async def _oldest_of_group(self, kept: StoredRow) -> list[int]:
         """Return the numbers of the oldest pages that point to a representative, not of all."""
-        first = b"[" + pack_id(kept.row.id - scope.base)
+        first = b"[" + kept.id
         span = first, first + pack_id(MAX_NUMBER), "BYLEX", "LIMIT", 0, SCANNED_AT_ONCE
-        found = await self._server.command("ZRANGE", scope.keys[2], *span)
+        found = await self._server.command("ZRANGE", kept.scope.keys[2], *span)
         return [number_of(member[ID_BYTES:]) for member in found]
 
     async def counts(self) -> Counts:
