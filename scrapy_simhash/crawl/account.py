@@ -49,7 +49,6 @@ class DecisionsFeed:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("a+b", buffering=0)
         self._whole = self._ends_with_newline()
 
@@ -87,12 +86,12 @@ class SimhashAccount:
     """
 
     def __init__(
-        self, stats: StatsCollector, feed: DecisionsFeed | None, observed: str | None = None
+        self, crawler: Crawler, feed: DecisionsFeed | None, observed: str | None = None
     ) -> None:
-        self.stats = stats
+        self.stats = crawler.stats
         self.feed = feed
         self._observed = observed
-        self._feed_warning = RareWarning(logger)
+        self._feed_warning = RareWarning(logger, crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -106,12 +105,12 @@ class SimhashAccount:
         if settings.action == "observe":
             report = file_path(crawler, "SIMHASH_REPORT_FILE", settings.report_file)
             observed = str(report or "the report (set SIMHASH_REPORT_FILE)")
-        extension = cls(crawler.stats, feed, observed)
+        extension = cls(crawler, feed, observed)
         crawler.signals.connect(extension.page_judged, signals.page_judged)
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
 
-    def page_judged(self, record: Record, spider: Spider) -> None:
+    def page_judged(self, record: Record) -> None:
         self._count(record)
         if record.decision.is_crowded:
             self.stats.inc_value("simhash/crowded")
@@ -121,9 +120,7 @@ class SimhashAccount:
             self.feed.write(record.as_json())
         except OSError as exc:
             self.stats.inc_value("simhash/feed_errors")
-            self._feed_warning.log(
-                f"A decision is missing from the decisions feed: {exc}", extra={"spider": spider}
-            )
+            self._feed_warning.log(f"A decision is missing from the decisions feed: {exc}")
 
     def spider_closed(self, spider: Spider) -> None:
         logger.info("%s", summary(self.stats, self._observed), extra={"spider": spider})

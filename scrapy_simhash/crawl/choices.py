@@ -203,7 +203,7 @@ class CarefulPolicy:
     def __init__(self, crawler: Crawler, policy: Policy) -> None:
         self._crawler = crawler
         self._policy = policy
-        self._warning = RareWarning(logger)
+        self._warning = RareWarning(logger, crawler)
 
     def action(self, request: Request, response: Response, decision: Decision) -> Action:
         """Return what the policy says, or ``"pass"`` if it fails."""
@@ -226,7 +226,7 @@ class CarefulPolicy:
 
     def _note(self, exc: Exception, what: str) -> None:
         logger.debug("Error in SIMHASH_POLICY", exc_info=True)
-        self._warning.log(f"{what}: {exc!r}", extra={"spider": self._crawler.spider})
+        self._warning.log(f"{what}: {exc!r}")
         self._crawler.stats.inc_value("simhash/policy_errors")
 
 

@@ -57,6 +57,7 @@ class DeadEnds:
 
     def __init__(self, crawler: Crawler, parts: Parts, parking: Parking) -> None:
         self._crawler = crawler
+        self._log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
         self._index = parts.index
         self._facts = parts.facts
         self._parking = parking
@@ -120,8 +121,7 @@ class DeadEnds:
     def _note_ended(self, traps: list[Trap], url: str) -> None:
         for trap in traps:
             self._crawler.stats.inc_value("simhash/traps/ended")
-            extra = {"spider": self._crawler.spider}
-            logger.info("No trap: %(url)s says something new", {"url": url}, extra=extra)
+            self._log.info("No trap: %(url)s says something new", {"url": url})
             for one in trap.closed:
                 self._parking.release(trap.rule(one))
 
@@ -194,11 +194,10 @@ class DeadEnds:
             return
         self._missing.confirm(tree, partial(self._are_alike, tree.first))
         self._crawler.stats.inc_value("simhash/missing/found")
-        logger.warning(
+        self._log.warning(
             "Pages below %(url)s are not there, though the site answers 200. Further requests are "
             'parked: see "scrapy simhash rules --parked"',
             {"url": tree.url},
-            extra={"spider": self._crawler.spider},
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -234,7 +233,7 @@ class DeadEnds:
             if self._parking.is_on
             else 'Set SIMHASH_RULES to "use" to stop there'
         )
-        logger.warning(
+        self._log.warning(
             "A trap after %(pages)d pages that say nothing new, and lead to ever more of their "
             "kind: %(patterns)s. %(what_next)s",
             {
@@ -242,7 +241,6 @@ class DeadEnds:
                 "patterns": ", ".join(sorted(trap.closed)),
                 "what_next": what_next,
             },
-            extra={"spider": self._crawler.spider},
         )
 
     def _are_alike(self, one: PageText, other: PageText) -> bool:
@@ -264,11 +262,10 @@ class DeadEnds:
     def _ask(self, request: Request, tree: Tree) -> None:
         self._crawler.stats.inc_value("simhash/missing/suspected")
         if not self._parking.is_on:
-            logger.info(
+            self._log.info(
                 "Pages below %(url)s may not be there, though the site answers 200. Set "
                 'SIMHASH_RULES to "use" to ask it',
                 {"url": tree.url},
-                extra={"spider": self._crawler.spider},
             )
             return
         folder = tree.url.partition("?")[0].rpartition("/")[0]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import FIFOCache
-from scrapy import Request, Spider
+from scrapy import Request
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
@@ -63,7 +63,7 @@ from scrapy_simhash.crawl.walls import (
 )
 from scrapy_simhash.decision.cuts import with_stripped
 from scrapy_simhash.decision.holdings import Addresses
-from scrapy_simhash.decision.page import Decision, Page, Reason
+from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.errors import AnalysisError, IndexUnavailableError, SettingsError
 from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.report.record import Action, Record
@@ -133,8 +133,9 @@ class SimhashDownloaderMiddleware:
             self._walls = Walls(crawler, self._dropped, compares_values)
         asks = self.settings.skip_unchanged and self.settings.policy is None
         self._validators = Validators(crawler, parts, policy, self._run) if asks else None
-        self._warnings: dict[Reason, RareWarning] = defaultdict(partial(RareWarning, logger))
-        self._rules_warning = RareWarning(logger)
+        self._log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
+        # One for each reason, and one for the rules.
+        self._warnings: dict[str, RareWarning] = defaultdict(partial(RareWarning, logger, crawler))
         # Whether any request has an errback, and whether it was said that a dropped one has none.
         self._has_errbacks = self._is_errback_missed = False
         # Pages whose links had no answer: these are asked for in the next crawl, too.
@@ -163,23 +164,22 @@ class SimhashDownloaderMiddleware:
         crawler.signals.connect(middleware.item_refused, scrapy_signals.item_error)
         return middleware
 
-    async def spider_opened(self, spider: Spider) -> None:
+    async def spider_opened(self) -> None:
         self.workers.start()
         with suppress(IndexUnavailableError):  # the first page tries again
             await self._run.current()
-            logger.info(
+            self._log.info(
                 "Near-duplicates: %(action)s; kept before: %(kept)d pages in %(index)s",
                 {
                     "action": self.settings.action,
                     "kept": (await self.index.counts()).kept,
                     "index": self.index,
                 },
-                extra={"spider": spider},
             )
         say_what_is_between(self.crawler, self)
         spare_the_collector()
 
-    async def spider_closed(self, spider: Spider, reason: str) -> None:
+    async def spider_closed(self, reason: str) -> None:
         try:
             await WORKERS.give_back(self.workers)
             left = await self._withdrawals.finish(self._in_vain)
@@ -188,11 +188,10 @@ class SimhashDownloaderMiddleware:
             delivered = is_done and not left and len(self._in_vain) < MAX_IN_VAIN
             await self._run.end(delivered, is_done)
             if left:
-                logger.warning(
+                self._log.warning(
                     "Pages that could not be used are still in the index: %(n)d. So no page of "
                     "this crawl counts as passed on, and none will be skipped as unchanged",
                     {"n": left},
-                    extra={"spider": spider},
                 )
         finally:
             await PARTS.give_back(self._parts)
@@ -378,9 +377,7 @@ class SimhashDownloaderMiddleware:
             if reason == "bad_meta":
                 wish = request.meta[META_KEY]
                 message = f"The meta key 'simhash' must be False, True or an action: got {wish!r}"
-                self._warnings[reason].log(
-                    f"{message}, in {request}", extra={"spider": self.crawler.spider}
-                )
+                self._warnings[reason].log(f"{message}, in {request}")
             decision = Decision("skipped", reason)
             return decision, record(decision)
         error: str | None
@@ -412,7 +409,7 @@ class SimhashDownloaderMiddleware:
         if reason == "no_text":
             return decision, record(decision)
         message = f"Page passed unjudged ({reason}): {response.url}: {error}"
-        self._warnings[reason].log(message, extra={"spider": self.crawler.spider})
+        self._warnings[reason].log(message)
         return decision, record(decision, error=error)
 
     async def _decide(
@@ -574,14 +571,12 @@ class SimhashDownloaderMiddleware:
 
     def _dropping(self, request: Request, response: Response, decision: Decision) -> IgnoreRequest:
         """Log that a page is dropped, and return what its errback gets."""
-        extra = {"spider": self.crawler.spider}
         if self._has_errbacks and request.errback is None and not self._is_errback_missed:
             self._is_errback_missed = True
-            logger.info(
+            self._log.info(
                 "A page is dropped whose request has no errback, though others have one: "
                 "%(request)s. If something waits for it, give it an errback, too",
                 {"request": request},
-                extra=extra,
             )
         error: IgnoreRequest
         if decision.is_unchanged:
@@ -590,7 +585,7 @@ class SimhashDownloaderMiddleware:
             error = NearDuplicate(response, decision)
         else:
             error = IgnoreRequest(f"SIMHASH_POLICY drops {response.url}")
-        logger.debug("Dropped: %(error)s", {"error": error}, extra=extra)
+        self._log.debug("Dropped: %(error)s", {"error": error})
         return error
 
     def _tell(self, tell: Callable[[SimhashRulesMiddleware], T]) -> T | None:
@@ -601,8 +596,7 @@ class SimhashDownloaderMiddleware:
         except Exception as exc:
             self.crawler.stats.inc_value("simhash/rules/errors")
             logger.debug("Error in SimhashRulesMiddleware", exc_info=True)
-            message = f"Error in SimhashRulesMiddleware: {exc!r}"
-            self._rules_warning.log(message, extra={"spider": self.crawler.spider})
+            self._warnings["rules"].log(f"Error in SimhashRulesMiddleware: {exc!r}")
             return None
 
 

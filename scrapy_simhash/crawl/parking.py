@@ -142,7 +142,7 @@ class Parking:
             raise SettingsError(
                 f"SIMHASH_RULES 'use' keeps parked requests in {place}, which cannot be used: {exc}"
             ) from exc
-        self._warning = RareWarning(logger)
+        self._warning = RareWarning(logger, crawler)
         self._under_way = UnderWay()
         # Requests that are asked for again and have no answer, and how often each was.
         self._asked: dict[int, ParkedRequest] = {}
@@ -214,7 +214,7 @@ class Parking:
             values["meta"] = {**request.meta, FACTS_META_KEY: tuple(self._facts.of(request))}
             self._store.park(request.url, pickle.dumps(values, protocol=4), why)
         except sqlite3.Error as exc:
-            self._warning.log(f"Requests are not parked: {exc}", {"spider": self._crawler.spider})
+            self._warning.log(f"Requests are not parked: {exc}")
             return
         except Exception:  # a callback that is no method of the spider, say: it is sent
             logger.debug("%s cannot be parked", request, exc_info=True)
@@ -405,9 +405,7 @@ class Parking:
         try:
             return step(*arguments)
         except sqlite3.Error as exc:
-            self._warning.log(
-                f"The file of parked requests fails: {exc}", {"spider": self._crawler.spider}
-            )
+            self._warning.log(f"The file of parked requests fails: {exc}")
             return None
 
 

@@ -59,7 +59,8 @@ class SimhashReport:
         self.collector = self.state.load() or Collector()
         self.collector.watch.resume()
         self.pairs = Pairs()
-        self._again = RareWarning(logger)
+        self._log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
+        self._again = RareWarning(logger, crawler)
         self._links_before = self.collector.links_not_followed or 0
         self._save_at = monotonic() + SAVE_SECONDS
         self._closing: asyncio.Future[None] | None = None
@@ -71,9 +72,9 @@ class SimhashReport:
         crawler.signals.connect(extension.spider_closed, scrapy_signals.spider_closed)
         return extension
 
-    def page_judged(self, record: Record, response: Response, spider: Spider) -> None:
+    def page_judged(self, record: Record, response: Response) -> None:
         for alarm in self.collector.add(record):
-            self._raise(alarm, spider)
+            self._raise(alarm)
         if self.path is not None and record.decision.verdict != "skipped":
             encoding = getattr(response, "encoding", None)
             self.pairs.add(record, response.body, encoding, self.collector.members(record))
@@ -91,42 +92,40 @@ class SimhashReport:
         )
         report = report_of(self.collector, self._about(spider, await self._side_by_side()))
         if text := text_of(report):
-            logger.info(
-                "What stands out among the near-duplicates:\n%s", text, extra={"spider": spider}
-            )
+            self._log.info("What stands out among the near-duplicates:\n%s", text)
         if self.path is not None:
             document = json.dumps(report, ensure_ascii=False, indent=1)
-            self._write(self.path, html_of(report), document, spider)
+            self._write(self.path, html_of(report), document)
         self.state.save(self.collector)
 
-    def _raise(self, alarm: Alarm, spider: Spider) -> None:
+    def _raise(self, alarm: Alarm) -> None:
         message = f"Alarm {alarm.name} at page {alarm.page}: {alarm.subject}: {alarm.message}"
-        extra: dict[str, object] = {"spider": spider}
         if self.collector.alarms[alarm.name, alarm.subject] is alarm:
-            logger.warning("%s", message, extra=extra)
+            self._log.warning("%s", message)
         else:
-            self._again.log(message, extra)
+            self._again.log(message)
         self.crawler.stats.inc_value(f"simhash/alarms/{alarm.name}")
-        self.crawler.signals.send_catch_log(signals.alarm_raised, alarm=alarm, spider=spider)
+        self.crawler.signals.send_catch_log(
+            signals.alarm_raised, alarm=alarm, spider=self.crawler.spider
+        )
         engine = self.crawler.engine
         if alarm.name in self.settings.close_on and self._closing is None and engine is not None:
             closing = engine.close_spider_async(reason=f"simhash_{alarm.name}")
             self._closing = asyncio.ensure_future(closing)
 
-    def _write(self, path: Path, html: str, document: str, spider: Spider) -> None:
+    def _write(self, path: Path, html: str, document: str) -> None:
         try:
             for suffix, text in ((path.suffix, html), (".json", document)):
                 with replacing(path.with_suffix(suffix)) as unfinished:
                     unfinished.write_bytes(text.encode("utf-8", "backslashreplace"))
         except OSError as exc:
-            logger.error(
+            self._log.error(
                 "The report of near-duplicates could not be written: %s. With "
                 "SIMHASH_DECISIONS_FILE, it can be made again: scrapy simhash report FILE",
                 exc,
-                extra={"spider": spider},
             )
         else:
-            logger.info("Report of near-duplicates: %s", path, extra={"spider": spider})
+            self._log.info("Report of near-duplicates: %s", path)
 
     async def _side_by_side(self) -> list[dict[str, Any]]:
         """Return what differs in pages of the largest groups, if it is to be written."""

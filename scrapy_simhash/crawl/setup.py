@@ -233,12 +233,13 @@ def unwritable(setting: str, path: object, exc: Exception) -> SettingsError:
 class RareWarning:
     """A warning that is logged at most once a minute, with the number of those held back."""
 
-    def __init__(self, logger: logging.Logger) -> None:
+    def __init__(self, logger: logging.Logger, crawler: Crawler) -> None:
         self._logger = logger
+        self._crawler = crawler
         self._next = 0.0
         self._held_back = 0
 
-    def log(self, message: str, extra: dict[str, object]) -> None:
+    def log(self, message: str) -> None:
         """Log *message*, or count it as held back."""
         now = monotonic()
         if now < self._next:
@@ -246,7 +247,7 @@ class RareWarning:
             return
         if self._held_back:
             message += f" (and {self._held_back} more warnings like this since the last one)"
-        self._logger.warning("%s", message, extra=extra)
+        self._logger.warning("%s", message, extra={"spider": self._crawler.spider})
         self._next = now + WARNING_SECONDS
         self._held_back = 0
 

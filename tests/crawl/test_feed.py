@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Spider
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl.account import DecisionsFeed, SimhashAccount, summary
@@ -44,7 +43,7 @@ def test_the_feed_names_what_the_log_and_the_report_count() -> None:
         for field, value in pairs:
             page, crawler = page_with(field, value), get_crawler()
             assert page.as_json()[field] == value
-            SimhashAccount(crawler.stats, None).page_judged(page, Spider("news"))
+            SimhashAccount(crawler, None).page_judged(page)
             one = re.compile(rf"\b1 {word.removesuffix('s')}\b|\b{word}: 1\b")
             assert one.search(summary(crawler.stats, None)), word
             happened = collected(page)["summary"]["happened"]
@@ -53,10 +52,10 @@ def test_the_feed_names_what_the_log_and_the_report_count() -> None:
 
 def test_feed_is_continued(tmp_path: Path) -> None:
     for number in (1, 2):
-        feed = DecisionsFeed(tmp_path / "new folder" / "feed.jsonl")
+        feed = DecisionsFeed(tmp_path / "feed.jsonl")
         feed.write({"url": f"http://a.example/ü{number}"})
         feed.close()
-    lines = (tmp_path / "new folder" / "feed.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (tmp_path / "feed.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["url"] for line in lines] == [
         "http://a.example/ü1",
         "http://a.example/ü2",

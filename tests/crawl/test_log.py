@@ -6,7 +6,6 @@ import logging
 from dataclasses import replace
 
 import pytest
-from scrapy import Spider
 from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import setup
@@ -20,11 +19,11 @@ def test_warnings_are_rare(
 ) -> None:
     now = 1000.0
     monkeypatch.setattr(setup, "monotonic", lambda: now)
-    warning = RareWarning(logging.getLogger("scrapy_simhash.test"))
+    warning = RareWarning(logging.getLogger("scrapy_simhash.test"), get_crawler())
     for _ in range(5):
-        warning.log("disk full", extra={})
+        warning.log("disk full")
     now += setup.WARNING_SECONDS
-    warning.log("disk full", extra={})
+    warning.log("disk full")
     assert [record.getMessage() for record in caplog.records] == [
         "disk full",
         "disk full (and 4 more warnings like this since the last one)",
@@ -33,12 +32,12 @@ def test_warnings_are_rare(
 
 def test_pages_that_too_many_are_like_are_counted() -> None:
     crawler = get_crawler()
-    account = SimhashAccount(crawler.stats, None)
+    account = SimhashAccount(crawler, None)
     for number in range(3):
         found = record(f"http://site.example/{number}")
         crowded = replace(found.decision, is_crowded=True)
-        account.page_judged(replace(found, decision=crowded), Spider("news"))
-    account.page_judged(record("http://site.example/alone"), Spider("news"))
+        account.page_judged(replace(found, decision=crowded))
+    account.page_judged(record("http://site.example/alone"))
     assert crawler.stats.get_value("simhash/crowded") == 3
 
 

@@ -79,10 +79,9 @@ def test_crawl_whose_failed_pages_stay_in_the_index_passed_not_all_pages_on(
     request = Request("http://site.example/", meta={DECISION_META_KEY: UNIQUE})
 
     async def crawl() -> None:
-        spider = Links(request.url)
-        await middleware.spider_opened(spider)
+        await middleware.spider_opened()
         middleware.page_failed(HtmlResponse(request.url, request=request))
-        await middleware.spider_closed(spider, "finished")
+        await middleware.spider_closed("finished")
 
     asyncio.run(crawl())
     assert index.ends == [delivered]
