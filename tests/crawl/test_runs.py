@@ -109,7 +109,7 @@ def test_job_that_joins_others_is_resumed_as_part_of_their_crawl(index: Blocking
 def test_silent_run_has_ended_and_one_that_beats_goes_on(
     lasting_place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("index.sqlite.index", "index.redis.store"):
+    for module in ("index.sqlite.index", "index.redis.index"):
         monkeypatch.setattr(f"scrapy_simhash.{module}.SILENT_SECONDS", 2)
     with open_index(lasting_place, PARAMETERS) as index:
         silent, beating = (index.begin_crawl(name, joins=QUEUE) for name in ("silent", "beating"))

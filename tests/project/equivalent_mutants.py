@@ -23,7 +23,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "struct cuts what is longer than a field.",
     ),
     (
-        "scrapy_simhash/index/redis/store.py",
+        "scrapy_simhash/index/redis/index.py",
         "_scope_of",
         """
 -        if all(scope.base != base_of(row_id) for scope in scopes):
@@ -32,7 +32,7 @@ EQUIVALENT: list[tuple[str, str, str, str]] = [
         "All scopes are read once more, with the same result.",
     ),
     (
-        "scrapy_simhash/index/redis/store.py",
+        "scrapy_simhash/index/redis/index.py",
         "templates",
         """
 -            cursor, found = await self._server.command("HSCAN", key, cursor, "COUNT", 20)

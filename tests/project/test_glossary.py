@@ -20,7 +20,7 @@ LAYERS = ("decision", "index", "url_rules", "crawl")
 
 # Classes that stand for no concept: parts of a backend, of Scrapy, or of one module alone.
 TECHNICAL = """
-    Buckets Checkpoints Counts Invariant Problem Question Script Segments Server Store
+    Buckets Checkpoints Counts Invariant Problem Question Script Segments Server
     Atom Changing Comparable Naming Differences Found Judged Kind Parameters Session StoredField
     Told JobState Parts RareWarning RuledOut Sample Shared Shown Sight
     Target Threshold UnderWay Withdrawals

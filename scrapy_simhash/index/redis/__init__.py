@@ -1,8 +1,8 @@
 """The index in Redis, which any number of machines share.  It needs the extra ``redis``.
 
 ``RedisIndex`` (index.py) is made for a URL, which address.py reads.  server.py connects to the
-server, sends calls together and repeats those that get no answer.  store.py keeps what the index
-holds: its parameters, scopes, rows, runs and knowledge of sites, under the keys of address.py.
+server, sends calls together and repeats those that get no answer.  What the index holds, its
+parameters, scopes, rows, runs and knowledge of sites, is under the keys of address.py.
 
 A page comes in through ``add``.  rows.py packs it, and buckets.py names the buckets in
 which it is looked up and stored.  lua/add_page.lua looks it up on the server, and writes it if

@@ -9,7 +9,6 @@ from typing import cast
 import pytest
 
 from scrapy_simhash.index.redis import index as redis_index
-from scrapy_simhash.index.redis import store
 from scrapy_simhash.index.redis.index import RedisIndex
 from scrapy_simhash.index.redis.rows import numbers_of
 from tests.indexes import LOOP, Blocking, groups, ids_by_name, open_index
@@ -70,7 +69,7 @@ def test_all_of_a_long_group_are_withdrawn(
 ) -> None:
     """A group may be read more often than a step has tries."""
     monkeypatch.setattr(redis_index, "TRIES", 1)
-    monkeypatch.setattr(store, "SCANNED_AT_ONCE", 100)
+    monkeypatch.setattr(redis_index, "SCANNED_AT_ONCE", 100)
     add_group(index, MANY)
     index.withdraw("", page("kept", 0).request_fingerprint, UNIQUE)
     assert groups(index) == {}
