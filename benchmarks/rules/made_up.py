@@ -285,7 +285,7 @@ class Dry:
                     self._download(late, content_at[late.url](1.0), "sent when idle")
                     self.course.append(self.downloads)
             self.parked = len(list(read_parked(file)))
-            self._rules.close(is_done=True)
+            parking.close()
         self.cpu *= 1e6 / len(addresses)
         return self
 

@@ -235,10 +235,8 @@ def policy_of(settings: SimhashSettings, crawler: Crawler) -> CarefulPolicy:
 
     :raises SettingsError: ``SIMHASH_POLICY`` names none.
     """
-    if settings.policy is None:
-        return CarefulPolicy(crawler, Policy(crawler))
     try:
-        policy = build_from_crawler(load_object(settings.policy), crawler)
+        policy = build_from_crawler(load_object(settings.policy or Policy), crawler)
         for method in ("action", "takes_back"):
             if not callable(getattr(policy, method, None)):
                 raise TypeError(f"it has no method {method!r}")

@@ -443,11 +443,11 @@ class SimhashDownloaderMiddleware:
             self._reach.hand_styles(page.holds.addresses, page.url, party)
         if decision.stands_for_others and self.settings.probes:
             self._kept.note(fetched, page, leads_on)
+        size = len(response.body)
+        self._tell(lambda rules: rules.page_decided(request, page, decision, size))
         await self.index.learn(page, by_text)
         if self._validators is not None:
             await self._validators.look(request, page, decision)
-        size = len(response.body)
-        self._tell(lambda rules: rules.page_decided(request, page, decision, size))
         if action == "drop" and self._walls is not None and decision.is_duplicate:
             # It may have become known while others were waited for: nobody asks for this page then.
             decision = self._walls.seen_again(request, page, decision)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from scrapy_simhash.decision.page import NEW_ADDRESSES, Decision, Page
 from scrapy_simhash.report.alarms import Alarm
 from scrapy_simhash.report.savings import Savings
 from scrapy_simhash.url_rules.learner import Learner, Lesson
-from scrapy_simhash.urls import MAX_URL, Address, section_of
+from scrapy_simhash.urls import MAX_URL, section_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -53,7 +52,6 @@ class SimhashRulesMiddleware:
         # The URLs of kept pages, cut as those of alarms are; the alarms on one text are few.
         self._walls: set[str] = set()
         self._savings = Savings(self._index.learned.rules)
-        self._storing: set[asyncio.Task[None]] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -93,16 +91,6 @@ class SimhashRulesMiddleware:
             for name, count in saved.items():
                 self._crawler.stats.inc_value(name, count)
         self._tell(lesson)
-        if site := self._index.learned.rules.take_due(Address.of(page.url).host):
-            task = asyncio.ensure_future(self._store(site))
-            self._storing.add(task)
-            task.add_done_callback(self._storing.discard)
-
-    async def _store(self, site: str) -> None:
-        try:
-            await self._index.learned.store_rules(site)
-        except Exception:
-            logger.debug("The rules of a site were not stored", exc_info=True)
 
     def request_ended(self, request: Request, decision: Decision | None) -> None:
         """Note the verdict on the page of a request; *decision* is None if there is no answer.
@@ -146,18 +134,13 @@ class SimhashRulesMiddleware:
                 self._forget(alarm.subject, party)
 
     async def spider_closed(self, reason: str) -> None:
+        """Keep what is parked, and if the crawl is not done, what is known of dead ends."""
         try:
-            if self._storing:
-                await asyncio.wait(self._storing)
-            self.close(is_done=reason == "finished")
+            self._parking.close()
+            if reason != "finished":
+                self.dead_ends.save()
         finally:
             await PARTS.give_back(self._parts)
-
-    def close(self, is_done: bool) -> None:
-        """Keep what is parked; and what is known of dead ends, unless the crawl *is_done*."""
-        self._parking.close()
-        if not is_done:
-            self.dead_ends.save()
 
     def report_due(self) -> dict[str, list[dict[str, Any]]]:
         """Return what the report shows of the rules, and of the traps and missing pages."""

@@ -32,7 +32,7 @@ from scrapy_simhash.decision.noise import Noises
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.decision.template import VALUES, Templates
 from scrapy_simhash.errors import IndexUnavailableError
-from scrapy_simhash.urls import folder_of, section_of, section_of_folder
+from scrapy_simhash.urls import Address, folder_of, section_of, section_of_folder
 
 if TYPE_CHECKING:
     from scrapy_simhash.url_rules.book import RuleBook
@@ -127,7 +127,6 @@ class Learned:
         self._values = Templates(VALUES)
         self.noises = Noises()
         self.liars = Liars()
-        self._compares_values = False
         self._early: FIFOCache[str, dict[tuple[str, bytes], _Early]] = FIFOCache(EARLY_SECTIONS)
         self._texts: FIFOCache[tuple[str, bytes], None] = FIFOCache(TEXTS_KEPT)
         self._exchange = exchange
@@ -175,7 +174,7 @@ class Learned:
 
     def _is_settled(self, section: str) -> bool:
         """Whether it is known what a section repeats: values, or blocks where none are compared."""
-        if self._compares_values:
+        if self._texts:
             return bool(self._values_of(section))
         return bool(self._blocks.blocks(section.partition("/")[0]))
 
@@ -225,6 +224,8 @@ class Learned:
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn the templates of a page's site and section from it; store them now and then.
 
+        What was learned of the rules for its site is stored as well, if that is due.
+
         Once a template is known, a page that looks like a kept one is not learned from: its text
         would count once for each page like it.  While no template is known, many pages look alike.
         """
@@ -239,6 +240,8 @@ class Learned:
             await self._learn_values(page, section)
         if decision.is_kept:
             self.remember(page)
+        if "rules" in vars(self) and (due := self.rules.take_due(Address.of(page.url).host)):
+            await self.store_rules(due)
 
     async def _learn_values(self, page: Page, section: str) -> None:
         """Learn from the values of a page, also of one that is dropped, but of each text once."""
@@ -246,7 +249,6 @@ class Learned:
         if page.tokens and text in self._texts:
             return
         self._texts[text] = None
-        self._compares_values = True
         key = f"{section}{_VALUES}"
         is_known = self._values.pages(key) > MANY_PAGES
         if is_known and page.request_fingerprint[-1] % TAUGHT_OF_MANY:

@@ -17,7 +17,8 @@ from scrapy_simhash.decision.holdings import PLACE
 RARE_OF_PAGE = 4
 # The number of values that are remembered, about 30 MB.  The oldest are forgotten first.
 MOST_VALUES = 1 << 18
-# How often each was met, up to 255: values that share a byte seem less rare than they are.
+# How often each was met, up to 255: values that share a byte seem less rare than they are.  The
+# lowest bits of a value are of its place on the page, and do not count.
 _COUNTS = 1 << 20
 # The number of kept pages that are found for a page, those with most of its rare values first.
 MOST_FOUND = 8
@@ -30,13 +31,11 @@ class Variants:
     """
 
     def __init__(self) -> None:
-        self._counts: bytearray | None = None
+        self._counts = bytearray(_COUNTS)
         self._rows: dict[int, int] = {}
 
     def add(self, values: Iterable[int], row_id: int) -> None:
         """Take note of a kept page's values; 0.2 us each."""
-        if self._counts is None:
-            self._counts = bytearray(_COUNTS)
         counts = self._counts
         own = []
         for value in set(values):
@@ -52,16 +51,9 @@ class Variants:
 
     def like(self, values: Iterable[int]) -> list[int]:
         """Return the ids of kept pages that share rare values with a page; 0.1 us a value."""
-        rows, counts = self._rows, self._counts
-        if counts is None:
-            return []
+        rows = self._rows
         shared: Counter[int] = Counter()  # the rarer a value is, the more it counts
         for value in set(values):
             if value in rows:
-                shared[rows[value]] += 255 // counts[_place_of(value)]
+                shared[rows[value]] += 255 // self._counts[value // (PLACE + 1) % _COUNTS]
         return [row_id for row_id, _ in shared.most_common(MOST_FOUND)]
-
-
-def _place_of(value: int) -> int:
-    """Return where a value is counted: the lowest bits are of its place on the page."""
-    return value // (PLACE + 1) % _COUNTS

@@ -19,7 +19,7 @@ from scrapy_simhash.settings import TEXT, SimhashSettings
 from scrapy_simhash.url_rules.learner import Learner
 from tests.command_line import INDEX
 from tests.conftest import path_of
-from tests.indexes import open_index
+from tests.indexes import LOOP, open_index
 from tests.pages import PARAMETERS
 from tests.spiders import Parks
 
@@ -38,7 +38,7 @@ def rules_in_use(
         parts = Parts(Pipeline.of(in_use), index.index, RequestFacts(crawler, in_use))
         rules = SimhashRulesMiddleware(crawler, parts, folder / "parked.sqlite")
         yield rules, sent
-        rules.close(is_done=True)
+        LOOP.run_until_complete(rules.spider_closed("finished"))
 
 
 def teach(learner: Learner, pages: int, site: str = "http://a.com") -> None:
