@@ -88,7 +88,7 @@ class Buckets:
         text_name, text_check = self._of_text(page.digest)
         near = self._near.entries(page)
         return Question(
-            names=b"".join((request.names[:-4], text_name, *(name for name, _ in near))),
+            names=b"".join((request.names, text_name, *(name for name, _ in near))),
             request=request.request,
             text=text_check + page.digest if page.tokens else b"",  # an empty text says nothing
             near=b"".join(start for _, start in near),
@@ -97,8 +97,7 @@ class Buckets:
     def question_of_request(self, request_fingerprint: bytes) -> Question:
         """Return the question that finds only the row of a request."""
         name, check = self._of_request(request_fingerprint)
-        no_text, _ = self._of_text(bytes(16))
-        return Question(name + no_text, check + request_fingerprint)
+        return Question(name, check + request_fingerprint)
 
     def request_entry(self, request_fingerprint: bytes, row_id: bytes) -> bytes:
         """Return the entry of a row's request, as a list for buckets.lua."""

@@ -6,10 +6,10 @@
 --
 -- ARGV: 1 'check': write nothing; 'adopt': write a page judged elsewhere, if it is not here; 'keep':
 -- write a representative, whatever it is like, if its request is not one already.
--- 2 The maximal number of candidates.  3 The distance.  4 The buckets to read, 4 bytes
--- each: of the request, of the text, then those by which a page is near.  5 The check of the request
--- (2 bytes) and the request's fingerprint.  6 The check of the text and its digest; empty: do not
--- look for the text.  7 What is near: see near_*.lua.  8 The page; its change is not
+-- 2 The maximal number of candidates.  3 The distance.  4 The buckets to read, 4 bytes each: of the
+-- request; of the text, then those by which a page is near, if it looks for others.  5 The check of
+-- the request (2 bytes) and the request's fingerprint.  6 The check of the text and its digest; empty:
+-- do not look for the text.  7 What is near: see near_*.lua.  8 The page; its change is not
 -- used.  9 The rows that it was judged by; empty: not judged yet.  10 The entries to cut from
 -- buckets.  11 The id of the representative whose place the page takes; empty: none but its own.
 -- 12 The entry of that one's request, without its id.  It becomes a duplicate of the page.
