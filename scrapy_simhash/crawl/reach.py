@@ -300,6 +300,10 @@ class _View:
     def __contains__(self, address: str) -> bool:
         return self._has(hash_feature(address))
 
+    def was_asked(self, address: str) -> bool:
+        """Whether a request was made for an address."""
+        return self.asked.has(hash_feature(address) ^ self.asking)
+
     def unmet(self, held: Addresses, *kinds: str) -> list[str]:
         """Return the addresses of some kinds on a page that it does not know; 0.5 us each."""
         rows = [row for row in held.rows_of(*kinds) if not self._has(held.hashes[row])]
@@ -621,7 +625,7 @@ class Reach:
                 if not any(all(map(_is_of_one_site, keys)) for keys in found if keys):
                     files.add(link)
             elif link in values and link in view:
-                if not self._may_rename(of_pages, link):
+                if not view.was_asked(link) or not self._may_rename(of_pages, link):
                     doubtful[link] = [*of_pages]
             else:
                 found = [keys for other, keys in ways(link) if is_it(other)]
@@ -657,10 +661,10 @@ class Reach:
         itself leads nowhere else.
         """
         found: dict[str, _Renamed] = {}
-        texts, names = (held.texts, {*held.rows_of("name")}) if numbers else ([], set())
+        texts = held.texts if numbers else []
         for number in numbers:
             row = held.rows[number]
-            if row in names:
+            if held.kind_of(number) == "name":
                 continue
             copies = [held.hashes[row] ^ held.places[number] ^ nth for nth in range(FRAME_AFTER)]
             if not self._frames.has(copies[-1]):

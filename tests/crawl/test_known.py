@@ -311,10 +311,25 @@ def test_a_link_in_the_content_may_have_another_place_where_hardly_any_page_is_a
 def test_what_a_page_calls_itself_holds_no_copies_apart() -> None:
     """By rel=canonical, at the host that it was written for."""
     found = reach(*(f"/2/{i}" for i in range(20)))
-    name = (f"{SECURE}/2/4", KINDS.index("name")), (f"{SECURE}/2/4", KINDS.index("data"))
+    name = f"{SECURE}/2/4", KINDS.index("name")
     for number in range(RENAMED_AFTER - 1):
-        assert link_in_release(found, number, *name) == {f"{SITE}/2/{number + 1}"}
-    assert not link_in_release(found, 9, *name)
+        assert link_in_release(found, number, name) == {f"{SITE}/2/{number + 1}"}
+    assert not link_in_release(found, 9, name)
+    found.hand_all(links(f"{SECURE}/2/4"), f"{SITE}/2/list")
+    link = f"{SECURE}/2/4", KINDS.index("link")
+    assert link_in_release(found, 10, name, link), "a review that links its product"
+
+
+def test_a_link_in_the_content_may_have_another_place_only_if_it_was_asked_for() -> None:
+    """A list names the product, by a link that the spider does not follow."""
+    found = reach(*(f"/2/{i}" for i in range(9)))
+    found.hand_all(links(*(f"{SITE}/2/{i}" for i in range(20))), f"{SITE}/2/list")
+    for number in range(RENAMED_AFTER):
+        link_in_release(found, number)
+    assert not link_in_release(found, 7)
+    assert link_in_release(found, 8)
+    found.note_asked([f"{SITE}/2/9"])
+    assert not link_in_release(found, 8)
 
 
 def link_in_release(found: Reach, number: int, *more: tuple[str, int]) -> set[str]:
