@@ -394,6 +394,12 @@ def most_alike(
             new = None
         if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, miss.url)):
             new = None
+        # A kept page that rare values alone have found may show several, and this one among them.
+        is_alike = is_near or miss.distance <= parameters.distance
+        is_alike = is_alike or shared.share >= SAME_TEXT_SHARE
+        if new == [] and values is not None and not is_alike:
+            is_same = values.is_same_as(miss.url, site.own_values(row.page), section)
+            new = [] if is_same else None
         other = other_request(page, row.page) if new == [] or is_near else None
         if new == [] and other is None:
             url = row.page.url

@@ -204,6 +204,23 @@ def test_a_copy_among_many_variants_of_one_text_is_found() -> None:
     assert kept == {n: f"{SITE}/{n}" for n in copies}
 
 
+def test_a_page_that_a_list_shows_whole_is_no_copy_of_the_list(judge: Judge) -> None:
+    """Also where it is found by values that no other page has."""
+
+    def blog(*posts: int) -> str:
+        shown = "".join(
+            f'<div><article><h2><a href="/post/{n}">{prose(f"title {n}", 4)}</a></h2>'
+            f"<p>{prose(f'post {n}', 60)}</p><p>{prose(f'more {n}', 60)}</p></article></div>"
+            for n in posts
+        )
+        return f"<!DOCTYPE html><html><head><title>Blog</title></head><body>{shown}</body></html>"
+
+    for n in range(0, 60, 2):
+        assert judge(f"/page/{n}", blog(n, n + 1)).is_kept
+    assert all(judge(f"/post/{n}", blog(n)).is_kept for n in range(60))
+    assert judge("/post/3?from=list", blog(3)).is_duplicate
+
+
 def test_a_shell_passes_once_its_section_is_known(judge: Judge) -> None:
     """A page of which only the template is there says nothing of itself."""
     shell = shop_page("", text=prose("frame", 80))
