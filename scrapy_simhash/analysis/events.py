@@ -139,6 +139,8 @@ _STYLE_ADDRESS = re.compile(r"""url\(\s*["']?\s*([^"')\s#][^"')]*)""")
 is_plain = re.compile(r"(?![.?])[A-Za-z0-9/_~%&=+:,@!$*()?.-]+(?<!\?)").fullmatch
 is_whole = re.compile(r"https?://[A-Za-z0-9/_~%&=+:,@!$*()?.-]+(?<!\?)").fullmatch
 
+# How an address begins that is whole, or is one from the host on.
+_STARTS = ("http://", "https://", "/")
 # A file that a page may lead to or show, by a name that is relative to it.
 _is_file = re.compile(
     r"""(?:[\w.~%@+-]+/)*[\w.~%@+-]+\.(?:
@@ -458,7 +460,7 @@ class Element:
                 if not self._write(name, address) or not all(map(_IS_SIZE.fullmatch, sizes)):
                     form = VALUE
             return form
-        if name in _ADDRESSES or is_address(name, value):
+        if name in _ADDRESSES or value.startswith(_STARTS):
             if value.startswith("#"):
                 is_route = value.startswith(("#/", "#!"))
                 if name == "href" and self.kind.is_linking and not is_route and len(value) > 1:
@@ -471,6 +473,8 @@ class Element:
             for one in style_addresses(value):
                 self._write(name, one)
             return STYLE
+        elif is_address(name, value) and self._write(name, value):
+            return STYLE  # a form may send it as it is
         return VALUE
 
     def _write(self, name: str, written: str) -> bool:
@@ -564,7 +568,7 @@ def is_address(name: str, value: str) -> bool:
     >>> is_address("data-of", "item.price"), is_address("alt", "7.jpg")
     (False, False)
     """
-    if value.startswith(("http://", "https://", "/")):
+    if value.startswith(_STARTS):
         return " " not in value
     return "." in value and name not in _NO_FILES and _is_file(value) is not None
 

@@ -936,6 +936,14 @@ def test_a_file_by_its_name_is_another_one_in_another_folder(written: str) -> No
     assert other.addresses.of("data") == [told.replace("red", "blue")]
 
 
+def test_the_name_of_its_own_file_that_a_form_sends_is_no_name_of_the_page() -> None:
+    def field(number: int) -> str:
+        return page(f'<form method="post"><input type="hidden" name="f" value="m{number}.html">')
+
+    url, kept_url = (f"http://shop.example/events/m{number}.html" for number in (3, 4))
+    assert new(field(4), field(3), url, kept_url)
+
+
 @pytest.mark.parametrize(
     "written",
     ['<img alt="7.jpg">', '<b title="7.jpg"></b>', '<b x-text="item.price"></b>', "<b v=1.2></b>"],
