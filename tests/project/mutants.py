@@ -303,7 +303,10 @@ def outcome(mutant: Mutant, chosen: Sequence[Watched], folder: Path) -> int | No
 
 
 def copy_tree(folder: Path) -> None:
-    """Copy what git tracks, what it does not ignore, and the compiled modules."""
+    """Copy what git tracks, what it does not ignore, and the compiled modules.
+
+    Where mutants are made, a module that is compiled as it is must run as Python.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=FOLDER,
@@ -311,7 +314,12 @@ def copy_tree(folder: Path) -> None:
         capture_output=True,
         text=True,
     )
-    compiled = (str(path.relative_to(FOLDER)) for path in (FOLDER / PACKAGE).rglob("*.so"))
+    compiled = [
+        str(path.relative_to(FOLDER))
+        for path in (FOLDER / PACKAGE).rglob("*.so")
+        if path.parent.name not in GUARDED
+        or not path.with_name(f"{path.name.partition('.')[0]}.py").exists()
+    ]
     for name in [*filter(None, listed.stdout.split("\0")), *compiled]:
         if (FOLDER / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
