@@ -54,6 +54,8 @@ MOST_SEGMENTS = 20
 # nothing (measured on pages with and without a notice).
 SAME_TEXT_SHARE = 0.75
 CONTAINED_SHARE = 0.5
+# Of what a kept page says, a copy says so much, however much of the text of both changes.
+SAME_VALUES_SHARE = 0.75
 # If the kept page has all content of the new one, this share is enough whatever the main texts are:
 # a page and its rendered view, which lacks the title and a "Retrieved from", share 0.87 to 0.97.
 ALL_KEPT_SHARE = 0.85
@@ -398,8 +400,8 @@ def most_alike(
         is_alike = is_near or miss.distance <= parameters.distance
         is_alike = is_alike or shared.share >= SAME_TEXT_SHARE
         if new == [] and values is not None and not is_alike:
-            is_same = values.is_same_as(miss.url, site.own_values(row.page), section)
-            new = [] if is_same else None
+            has = values.share_had(miss.url, site.own_values(row.page))
+            new = [] if has >= SAME_VALUES_SHARE else None
         other = other_request(page, row.page) if new == [] or is_near else None
         if new == [] and other is None:
             url = row.page.url
