@@ -292,7 +292,7 @@ class _View:
     whose: list[int]
 
     def _has(self, value: int) -> bool:
-        if self.asked.has(value ^ self.asking):
+        if self.was_asked(value):
             return True
         was_handed = any(self.handed.has(value ^ one) for one in self.whose)
         return was_handed and not self.asked.has(value ^ _CUT)
@@ -300,9 +300,9 @@ class _View:
     def __contains__(self, address: str) -> bool:
         return self._has(hash_feature(address))
 
-    def was_asked(self, address: str) -> bool:
-        """Whether a request was made for an address."""
-        return self.asked.has(hash_feature(address) ^ self.asking)
+    def was_asked(self, value: int) -> bool:
+        """Whether a request was made for an address, by its hash."""
+        return self.asked.has(value ^ self.asking)
 
     def unmet(self, held: Addresses, *kinds: str) -> list[str]:
         """Return the addresses of some kinds on a page that it does not know; 0.5 us each."""
@@ -316,7 +316,7 @@ class _View:
             row
             for row, call in held.calls()
             if not any(self.asked.has(call ^ one) for one in self.whose)
-            and not self.asked.has(held.hashes[row] ^ self.asking)
+            and not self.was_asked(held.hashes[row])
             and self._has(held.hashes[row])
         }
         texts = held.texts if rows else []
@@ -625,7 +625,7 @@ class Reach:
                 if not any(all(map(_is_of_one_site, keys)) for keys in found if keys):
                     files.add(link)
             elif link in values and link in view:
-                if not view.was_asked(link) or not self._may_rename(of_pages, link):
+                if not view.was_asked(hash_feature(link)) or not self._may_rename(of_pages, link):
                     doubtful[link] = [*of_pages]
             else:
                 found = [keys for other, keys in ways(link) if is_it(other)]
@@ -664,12 +664,11 @@ class Reach:
         texts = held.texts if numbers else []
         for number in numbers:
             row = held.rows[number]
-            if held.kind_of(number) == "name":
+            if (kind := held.kind_of(number)) == "name":
                 continue
             copies = [held.hashes[row] ^ held.places[number] ^ nth for nth in range(FRAME_AFTER)]
             if not self._frames.has(copies[-1]):
-                is_file = held.kind_of(number) == "media"
-                found[texts[row]] = _Renamed(is_file, copies)
+                found[texts[row]] = _Renamed(kind == "media", copies)
         return found
 
     def _wait(self, keys_of: Mapping[str, Sequence[Key]]) -> None:

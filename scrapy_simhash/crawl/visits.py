@@ -304,7 +304,7 @@ class KeptPages:
     def _like(self, page: Page) -> list[tuple[str, bytes]]:
         """Return the keys of the outdated pages that are like a page, the most alike first."""
         own, fingerprint = (page.scope, page.request_fingerprint), page.fingerprint
-        name = _name_of(page.url)
+        name = _name_of(page.url) if self._outdated else ""
         like = [
             (distance, key)
             for key in self._outdated

@@ -431,14 +431,14 @@ class Comparable:
 
     def is_same_as(self, url: str, stored: bytes | None, section: str) -> bool:
         """Whether a page at *url* has the same values, and none that this one has not."""
+        if stored is None or stored == self._packed:
+            return stored == self._packed
         has_all = self.share_had(url, stored) == 1.0
         return has_all and self.new_beside(url, stored, section, 1) == []
 
     def share_had(self, url: str, stored: bytes | None) -> float:
         """Return what share of the values of a page at *url* this one has; 0 if that is unknown."""
-        if stored is None or stored == self._packed:
-            return float(stored is not None)
-        kept = self._values_in(url, stored)
+        kept = None if stored is None else self._values_in(url, stored)
         if kept is None or not kept.hashes:
             return float(kept is not None)
         of = self._values

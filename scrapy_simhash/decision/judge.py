@@ -383,7 +383,7 @@ def most_alike(
     for row in candidates:
         if row.page.sketch is None:
             continue
-        section = section_of(row.page.url)
+        section, stored = section_of(row.page.url), site.own_values(row.page)
         shared = comparisons.overlap(row.page.sketch, section)
         miss = NearMiss(shared.share, page.distance_to(row.page), row.page.url)
         is_near = _shares_enough(page, row.page, shared, parameters)
@@ -391,7 +391,7 @@ def most_alike(
         if not page.holds.is_whole:
             new = None
         elif values is not None:
-            new = values.new_beside(row.page.url, site.own_values(row.page), section, 1)
+            new = values.new_beside(row.page.url, stored, section, 1)
         elif not is_near:
             new = None
         if new == [] and not (_has_all(page, row.page, shared) or _may_stand_for(page, miss.url)):
@@ -400,8 +400,7 @@ def most_alike(
         is_alike = is_near or miss.distance <= parameters.distance
         is_alike = is_alike or shared.share >= SAME_TEXT_SHARE
         if new == [] and values is not None and not is_alike:
-            has = values.share_had(miss.url, site.own_values(row.page))
-            new = [] if has >= SAME_VALUES_SHARE else None
+            new = [] if values.share_had(miss.url, stored) >= SAME_VALUES_SHARE else None
         other = other_request(page, row.page) if new == [] or is_near else None
         if new == [] and other is None:
             url = row.page.url
@@ -413,7 +412,7 @@ def most_alike(
                 best = (rank, miss, row, renamed)
         elif is_near or new == []:
             if variant is None or miss.share > variant.miss.share:
-                variant = _Variant(miss, new, other, site.own_values(row.page))
+                variant = _Variant(miss, new, other, stored)
         elif missed is None or miss.share > missed.share:
             missed = miss
     if best is None and variant is not None:
