@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from scrapy_simhash.analysis.frames cimport Frame
 from scrapy_simhash.hashes cimport mix
 
-cdef uint64_t _PLACE, _VALUE, _BESIDE_BIT
+cdef uint64_t _PLACE, _VALUE, _BESIDE_BIT, _NOWHERE
 
 
 cdef class ValueRows:
@@ -59,6 +59,7 @@ cdef _put(list held, bytearray is_own, bytearray kinds, int kind, tuple into)
 @cython.locals(
     loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
     longs=cython.int[::1], first=cython.int[::1], number=int, chain=int, at=int, value=uint64_t,
+    beside=uint64_t,
 )
 cdef _note_combinations(list held, object template, object found, bytearray kinds)
 @cython.locals(

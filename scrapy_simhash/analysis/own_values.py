@@ -23,7 +23,7 @@ Arrays: TypeAlias = "Sequence[array[int]]"
 State: TypeAlias = "tuple[list[bytes], list[bytes]]"
 NO_STATE: State = [], []
 
-_PLACE, _BESIDE_BIT = PLACE, BESIDE_BIT
+_PLACE, _BESIDE_BIT, _NOWHERE = PLACE, BESIDE_BIT, NOWHERE
 _VALUE = (1 << 64) - 1 - PLACE
 
 
@@ -214,11 +214,15 @@ def _note_combinations(
     is_own = kinds if template else bytearray(len(ids))  # before, all is its own
     chains: set[int] = set()
     for chain in range(len(ids)):
-        if first[chain] < 0 or is_own[chain] == 1:
+        if first[chain] < 0:
+            continue
+        # Beside the content, its folder may repeat what is the page's own in its section.
+        beside = loose[first[chain]] & _BESIDE_BIT
+        if is_own[chain] == 1 and not beside:
             continue
         value = ids[chain] & _VALUE
         if value != loose[first[chain]] & _VALUE:
-            value |= loose[first[chain]] & _BESIDE_BIT
+            value |= beside
             chains.add(value)
             if not kinds[chain] and value not in template:
                 kinds[chain] = 2
@@ -280,8 +284,8 @@ def _note_small_shapes(
         chain = chain_of[number]
         if is_small[chain]:
             place = loose[number] & _PLACE
-            shape_of[chain] = mix(shape_of[chain], place) & _VALUE | NOWHERE
-            if is_own[number] and place != NOWHERE:
+            shape_of[chain] = mix(shape_of[chain], place) & _VALUE
+            if is_own[number] and place > _NOWHERE:
                 bare[chain] = mix(bare[chain], loose[number])
     shapes = {shape_of[chain] for chain in smalls}
     found.shapes.extend(shapes)

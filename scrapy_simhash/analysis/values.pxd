@@ -98,6 +98,7 @@ cdef class Reader:
     cdef int _chain(
         self, Frame frame, uint64_t value, uint64_t place, int kind, int at, int end
     ) except -1
+    @cython.locals(place=int)
     cdef _end_chain(self, Frame frame, uint64_t end)
     @cython.locals(
         of=PageAddresses, at=int, value=uint64_t, chain=int, inside=int, named_at=int, kind=int,

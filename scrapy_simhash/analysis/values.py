@@ -75,7 +75,6 @@ from scrapy_simhash.decision.holdings import (
     HEAD_BIT,
     KINDS,
     MAX_TOLD,
-    NOWHERE,
     PLACE,
     PageValues,
     ToldValues,
@@ -913,7 +912,8 @@ class Reader:
             frame.title = mix(frame.title, frame.chain)
         if not frame.record:
             frame.record = frame.chain
-        self._chain(frame, mix(frame.last, end), NOWHERE, END_KIND, 0, 0)
+        place = self._in_value(frame, 0)
+        self._chain(frame, mix(frame.last, end), place, END_KIND, 0, 0)
         self._rows.ids[frame.chain_number] = mix(frame.chain, end)
         frame.chain_number = -1
 

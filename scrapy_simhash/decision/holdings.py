@@ -46,11 +46,11 @@ MAX_ADDRESSES = 64
 _DIGEST_BYTES = 6
 
 # A place has 16 bits, of which the lowest say that it is beside the content, and in the head.  What
-# ends a chain stands nowhere.
+# ends a chain stands nowhere else: its place is at most NOWHERE.
 PLACE = 0xFFFF
 BESIDE_BIT = 1
 HEAD_BIT = 2
-NOWHERE = 0
+NOWHERE = BESIDE_BIT | HEAD_BIT
 
 _EXACT, _TABLE = 0, 1
 _EXACT_HEAD = struct.Struct(">BH")
@@ -283,7 +283,7 @@ class PageValues:
         """
         if not self.is_whole:
             return None
-        places = {value & PLACE for value in self.own} - {NOWHERE}
+        places = _places_of(self.own)
         values = self.hashes(places) | self.bare_hashes
         if _EXACT_HEAD.size + 2 * len(places) + HASH_BYTES * len(values) <= most:
             held = struct.pack(f">{len(places)}H", *sorted(places)), pack_hashes(values)
@@ -313,6 +313,11 @@ NO_VALUES = PageValues()
 def is_all(stored: bytes | None) -> bool:
     """Whether what is stored of the values of a page says them one by one, if there are any."""
     return stored is None or stored[0] == _EXACT
+
+
+def _places_of(values: Iterable[int]) -> set[int]:
+    """Return the places of some values, without those of ends."""
+    return {value & PLACE for value in values if value & PLACE > NOWHERE}
 
 
 def _bits_of(places: Iterable[int]) -> bytes:
@@ -345,8 +350,7 @@ def _unpacked(stored: bytes) -> _Kept:
 @lru_cache(MOST_TEMPLATES)
 def _places_in_content(template: frozenset[int]) -> frozenset[int]:
     """Return where a section repeats something in the content."""
-    places = {value & PLACE for value in template} - {NOWHERE}
-    return frozenset(place for place in places if not place & (BESIDE_BIT | HEAD_BIT))
+    return frozenset(place for place in _places_of(template) if not place & NOWHERE)
 
 
 class Comparable:

@@ -249,16 +249,14 @@ class Learned:
         if page.tokens and text in self._texts:
             return
         self._texts[text] = None
-        key = f"{section}{_VALUES}"
-        is_known = self._values.pages(key) > MANY_PAGES
-        if is_known and page.request_fingerprint[-1] % TAUGHT_OF_MANY:
-            return
         values = page.holds.loose + page.holds.shapes
-        self._values.learn(key, values)
-        beside = f"{folder_of(page.url)}{_BESIDE}"
-        self._values.learn(beside, [value for value in values if value & BESIDE_BIT])
-        for place in key, beside:
-            await self._store_if_due(self._values, place)
+        beside = [value for value in values if value & BESIDE_BIT]
+        is_sampled = not page.request_fingerprint[-1] % TAUGHT_OF_MANY
+        keys = (f"{section}{_VALUES}", values), (f"{folder_of(page.url)}{_BESIDE}", beside)
+        for key, taught in keys:
+            if is_sampled or self._values.pages(key) <= MANY_PAGES:
+                self._values.learn(key, taught)
+                await self._store_if_due(self._values, key)
 
     async def _store_if_due(self, templates: Templates, key: str) -> None:
         if templates.take_due(key):

@@ -263,6 +263,21 @@ def test_a_copy_in_another_section_is_dropped(judge: Judge, kept: str) -> None:
     assert judge(copy + "/40", price(40)).verdict == "variant"
 
 
+def test_what_a_folder_repeats_beside_the_content_is_learned_in_a_section_known_for_long(
+    judge: Judge,
+) -> None:
+    def page(search: str, text: str) -> str:
+        aside = f'<aside><input placeholder="Search {search}"></aside><main>'
+        return shop_page("", prose(text, 800)).replace("<main>", aside)
+
+    for n in range(110):
+        judge(f"/docs/all/{n}", page("in all parts", f"a{n}"))
+    for n in range(15):
+        judge(f"/docs/part/{n}", page("in this part", f"b{n}"))
+    copy = judge("/docs/part/copy", page("in this part", "a108"))
+    assert (copy.verdict, copy.representative) == ("exact_duplicate", f"{SITE}/docs/all/108")
+
+
 def test_what_all_pages_of_a_section_say_of_themselves_in_html_is_no_news(judge: Judge) -> None:
     """A page that nobody has translated is in two folders."""
 
