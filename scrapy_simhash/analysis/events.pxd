@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint64_t
 
-from scrapy_simhash.hashes cimport long_hash_of
+from scrapy_simhash.hashes cimport long_hash_of, mix
 
 
 cdef class Text:
@@ -29,9 +29,11 @@ cdef class Element:
     cdef readonly bint is_read, hides, is_beside_by_role, is_nav_by_role, leads, is_get, is_style
     cdef list _written
     cdef str _outline
+    cdef uint64_t _call
 
     cdef _look_at(self, tuple attributes)
     cpdef str outline(self)
+    cpdef uint64_t call(self) except? 0
     cpdef read(self)
     cdef _name(self, str tag, dict held)
     cdef int _form_of(self, str name, str value) except -1

@@ -30,7 +30,7 @@ from lxml.html import defs
 
 from scrapy_simhash.analysis.features import TOKEN
 from scrapy_simhash.decision.cuts import decoded
-from scrapy_simhash.hashes import long_hash_of
+from scrapy_simhash.hashes import long_hash_of, mix
 
 T = TypeVar("T")
 
@@ -360,7 +360,7 @@ class Element:
         self.is_beside_by_role = self.is_nav_by_role = False
         self.class_names = self._outline = ""
         self.names = self.called = self.shown = self.words = self.control = ""
-        self.names_number = self.called_number = self.number = self.shape = 0
+        self.names_number = self.called_number = self.number = self.shape = self._call = 0
         self.leads = self.is_style = False
         self.is_get = tag == "form"
         self.link_kind = "link"
@@ -403,6 +403,19 @@ class Element:
         """Return its attributes by their names."""
         attributes = self.attributes
         return dict(zip(attributes[::2], attributes[1::2], strict=True))
+
+    def call(self) -> int:
+        """Return a hash of what it is named; of a value with a number, its attribute alone."""
+        if not self._call:
+            if not self.is_read:
+                self.read()
+            call = mix(self.names_number, self.called_number)
+            for name, value, form in self.fields:
+                if form == VALUE:
+                    has_number = any(map(str.isdigit, value))
+                    call = mix(call, long_hash_of(name if has_number else f"{name}={value}"))
+            self._call = call
+        return self._call
 
     def read(self) -> None:
         """Find what counts of it; see above."""

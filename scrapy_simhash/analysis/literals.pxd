@@ -10,18 +10,18 @@ cdef int MAX_NESTING, _MAX_NAME
 
 @cython.locals(
     character=cython.Py_UCS4, before=cython.Py_UCS4, name=str, found=list, at=Py_ssize_t,
-    since=Py_ssize_t, end=Py_ssize_t, after=Py_ssize_t,
+    since=Py_ssize_t, end=Py_ssize_t, after=Py_ssize_t, word=Py_ssize_t,
 )
 cpdef list literals(str code)
 cdef Py_ssize_t _past_spaces(str code, Py_ssize_t at) except -1
+cdef bint _is_of_word(cython.Py_UCS4 character, cython.Py_UCS4 also) except -1
 cdef Py_ssize_t _end_of_word(str code, Py_ssize_t at, cython.Py_UCS4 also) except -1
 @cython.locals(quote=cython.Py_UCS4)
 cdef Py_ssize_t _end_of_string(str code, Py_ssize_t at) except -1
 @cython.locals(first=cython.Py_UCS4)
-cdef Py_ssize_t _behind_name(str code, Py_ssize_t at) except -1
-cdef Py_ssize_t _end_of_number(str code, Py_ssize_t at) except -1
-@cython.locals(end=Py_ssize_t)
-cdef Py_ssize_t _end_of_truth(str code, Py_ssize_t at) except -1
+cdef Py_ssize_t _behind_name(str code, Py_ssize_t at, Py_ssize_t word) except -1
+cdef Py_ssize_t _end_of_number(str code, Py_ssize_t at, Py_ssize_t word) except -1
+cdef Py_ssize_t _end_of_truth(str code, Py_ssize_t at, Py_ssize_t word) except -1
 
 
 cdef class Brackets:

@@ -35,16 +35,18 @@ def literals(code: str) -> list[tuple[str, str, str]]:
             else:
                 found.append((name, code[at:end], code[since:at]))
                 at = since = end
-        elif character != "-" and (before == "_" or before.isalnum()):
+        elif character != "-" and _is_of_word(before, "_"):
             at += 1
-        elif before != "$" and (after := _behind_name(code, at)):
-            name = code[at : min(_end_of_word(code, at, "$"), at + _MAX_NAME)]
-            at = after
-        elif end := _end_of_number(code, at) or _end_of_truth(code, at):
-            found.append((name, code[at:end], code[since:at]))
-            at = since = end
         else:
-            at += 1
+            word = _end_of_word(code, at, "_")
+            if before != "$" and (after := _behind_name(code, at, word)):
+                name = code[at : min(_end_of_word(code, word, "$"), at + _MAX_NAME)]
+                at = after
+            elif end := _end_of_number(code, at, word) or _end_of_truth(code, at, word):
+                found.append((name, code[at:end], code[since:at]))
+                at = since = end
+            else:
+                at = max(at + 1, word)
         before = code[at - 1]
     found.append(("", "", code[since:]))
     return found
@@ -56,9 +58,22 @@ def _past_spaces(code: str, at: int) -> int:
     return at
 
 
+def _is_of_word(character: str, also: str) -> bool:
+    """Whether a character may be in a word, which may have another one in it."""
+    if character >= "\x80":  # two calls
+        return character.isalnum()
+    return (
+        "a" <= character <= "z"
+        or "A" <= character <= "Z"
+        or "0" <= character <= "9"
+        or character == "_"
+        or character == also
+    )
+
+
 def _end_of_word(code: str, at: int, also: str) -> int:
     """Return where a word ends, which may have another character in it."""
-    while at < len(code) and (code[at].isalnum() or code[at] == "_" or code[at] == also):
+    while at < len(code) and _is_of_word(code[at], also):
         at += 1
     return at
 
@@ -72,30 +87,34 @@ def _end_of_string(code: str, at: int) -> int:
     return min(at + 1, len(code))
 
 
-def _behind_name(code: str, at: int) -> int:
-    """Return what is behind a name at *at* and the ``:`` or ``=`` after it; 0 if none is there."""
+def _behind_name(code: str, at: int, word: int) -> int:
+    """Return what is behind a name at *at* and the ``:`` or ``=`` after it; 0 if none is there.
+
+    *word* is where the word ends that begins there.
+    """
     first = code[at]
     if not ("a" <= first <= "z" or "A" <= first <= "Z" or first in "_$"):
         return 0
-    at = _past_spaces(code, _end_of_word(code, at, "$"))
+    at = _past_spaces(code, _end_of_word(code, word, "$"))
     if at == len(code) or code[at] not in ":=":
         return 0
     return 0 if at + 1 < len(code) and code[at + 1] == "=" else at + 1
 
 
-def _end_of_number(code: str, at: int) -> int:
-    """Return where a number ends that begins at *at*; 0 if none does."""
+def _end_of_number(code: str, at: int, word: int) -> int:
+    """Return where a number ends that begins at *at*, as a word does; 0 if none does."""
     if code[at] == "-":
-        at += 1
-    return _end_of_word(code, at, ".") if at < len(code) and code[at].isdecimal() else 0
-
-
-def _end_of_truth(code: str, at: int) -> int:
-    """Return where ``true`` or ``false`` ends that begins at *at*; 0 if neither does."""
-    if code[at] not in "tf":
+        at = word = at + 1
+    if at == len(code) or not (
+        "0" <= code[at] <= "9" or (code[at] >= "\x80" and code[at].isdecimal())
+    ):
         return 0
-    end = _end_of_word(code, at, "_")
-    return end if code[at:end] in ("true", "false") else 0
+    return _end_of_word(code, word, ".")
+
+
+def _end_of_truth(code: str, at: int, word: int) -> int:
+    """Return where the word ends that begins at *at* if it is ``true`` or ``false``; 0 if not."""
+    return word if code[at] in "tf" and code[at:word] in ("true", "false") else 0
 
 
 class Brackets:

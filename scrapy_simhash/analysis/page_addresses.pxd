@@ -60,6 +60,5 @@ cdef class PageAddresses:
 
 @cython.locals(element=Element, depth=int, number=int, call=uint64_t)
 cpdef uint64_t call_of(list events, int at, object numbers=*) except? 0
-cdef uint64_t _names_of(Element element) except? 0
 @cython.locals(number=int, last=int, depth=int)
 cdef uint64_t _before(list events, int at) except? 0

@@ -12,7 +12,6 @@ from urllib.parse import urljoin, urlsplit
 from scrapy_simhash.analysis.blocks import Event
 from scrapy_simhash.analysis.events import (
     MAX_ADDRESS,
-    VALUE,
     Element,
     Text,
     hash_without_numbers,
@@ -355,7 +354,7 @@ def call_of(events: list[Event], at: int, numbers: Container[str] = ()) -> int:
     behind the number of its page, or that with the number after it.
     """
     element: Element = events[at]  # type: ignore[assignment]
-    call = mix(_names_of(element), _before(events, at))
+    call = mix(element.call(), _before(events, at))
     depth, number = 1, at + 1
     while depth and number < len(events):
         event = events[number]
@@ -364,7 +363,7 @@ def call_of(events: list[Event], at: int, numbers: Container[str] = ()) -> int:
             depth -= 1
         elif type(event) is Element:
             depth += 1
-            call = mix(call, _names_of(event))
+            call = mix(call, event.call())
         elif type(event) is Text and event.text:
             call = mix(call, hash_without_numbers(event.text))
             if _is_next(event.text, numbers):
@@ -376,18 +375,6 @@ def _is_next(text: str, numbers: Container[str]) -> bool:
     """Whether a text is the number after one of a page."""
     is_number = len(text) < MOST_DIGITS and text.isdecimal()
     return is_number and str(int(text) - 1) in numbers
-
-
-def _names_of(element: Element) -> int:
-    """Return a hash of what an element is named; of a value with a number, its attribute alone."""
-    if not element.is_read:
-        element.read()
-    names = mix(element.names_number, element.called_number)
-    for name, value, form in element.fields:
-        if form == VALUE:
-            has_number = any(map(str.isdigit, value))
-            names = mix(names, long_hash_of(name if has_number else f"{name}={value}"))
-    return names
 
 
 def _before(events: list[Event], at: int) -> int:
@@ -413,5 +400,5 @@ def _before(events: list[Event], at: int) -> int:
         elif type(event) is Element:
             depth -= 1
             if depth <= 0:
-                return _names_of(event) if depth == 0 else 0
+                return event.call() if depth == 0 else 0
     return 0

@@ -41,7 +41,7 @@ _TOLD_APART = "scrapy_simhash.told_apart"
 _FIRST = 0xF700
 # What libxml2 may stop at: control characters, and U+FFFE and U+FFFF in UTF-8.
 _CONTROLS = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
-_NONCHARACTERS = "\ufffe", "\uffff"
+_NONCHARACTERS = b"\xef\xbf\xbe", b"\xef\xbf\xbf"
 # A page counts as HTML if it begins with this, or has a head and a body.
 _BEGINNING = 50
 # A root that is closed where it begins would have no content.
@@ -77,11 +77,10 @@ def parse(html: str) -> HtmlElement | None:
 
     It is the tree that trafilatura makes of the text, with what comes after ``</html>``.
     """
-    whole = html
-    for character in _NONCHARACTERS:
-        whole = whole.replace(character, "")
     # From bytes, which libxml2 reads in three quarters of the time.
-    text = whole.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
+    text = html.encode("utf-8", "surrogatepass").translate(None, _CONTROLS)
+    for character in () if html.isascii() else _NONCHARACTERS:
+        text = text.replace(character, b"")
     text = _CLOSED_ROOT.sub(rb"\1>", text[:_ROOT_WITHIN], count=1) + text[_ROOT_WITHIN:]
     try:
         tree: HtmlElement = fromstring(text, parser=_PARSER)

@@ -303,7 +303,11 @@ class OwnAddress:
         needles = {one for last in last_ones for one in (last, quote(last, safe=""))}
         if min(map(len, needles)) < MIN_NEEDLE:
             needles = {*self._written, self._rest}
-        self.needles = (*sorted(needles, key=len), self._encoded)
+        shortest: list[str] = []  # what has one of these in it need not be looked for
+        for needle in sorted(needles, key=len):
+            if not any(one in needle for one in shortest):
+                shortest.append(needle)
+        self.needles = (*shortest, self._encoded)
 
     # Few values name their page, and to compile a pattern takes a millisecond.
 
