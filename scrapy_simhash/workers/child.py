@@ -16,6 +16,7 @@ import signal
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any, BinaryIO, NamedTuple
 
 import psutil
@@ -39,6 +40,10 @@ START_SECONDS = 60.0
 # If the crawl's process was killed, nobody stops a page that takes too long: its worker then ends
 # this much later.
 GRACE_SECONDS = 5.0
+
+
+# Of a page: the hash of its body, and its analysis, pickled.
+Outcome = tuple[bytes, bytes]
 
 
 class Reply(NamedTuple):
@@ -99,15 +104,21 @@ def _alarm(seconds: float) -> Iterator[None]:
 def outcome_of(
     analyser: Analyser, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
 ) -> Any:
-    """Return the pickled analysis of a page, what a function says of one, or why there is none."""
+    """Return the outcome of a page, what a function says of one, or why there is none."""
     try:
         if function is None:  # pickled here, since what is recalled of it is the pickle
-            return pickle.dumps(analyser.analyse(*arguments), protocol=5)
+            pickled = pickle.dumps(analyser.analyse(*arguments), protocol=5)
+            return hash_of_body(arguments[0]), pickled
         return function(*arguments)
     except AnalysisError as exc:
         return exc
     except Exception as exc:  # a hostile page may raise whatever it likes
         return AnalysisError("extraction_failed", f"{type(exc).__name__}: {exc}")
+
+
+def hash_of_body(body: bytes) -> bytes:
+    """Return 16 bytes that nobody can make another body have."""
+    return blake2b(body, digest_size=16).digest()
 
 
 def _has_grown() -> bool:

@@ -86,7 +86,7 @@ class Workers:
         return nullcontext()
 
     async def run(self, function: Callable[..., Any] | None, *arguments: object) -> Any:
-        """Return the pickled analysis of a page, or what a function of a module says of pages.
+        """Return the outcome of a page (child.py), or what a function of a module says of pages.
 
         The arguments are those of :meth:`analyse` or those of the function, which takes at most the
         time of a page.  All these, and what it returns, can be pickled.  It comes before all that
@@ -112,7 +112,7 @@ class Workers:
         :raises AnalysisError: as :meth:`turn` and :meth:`run`.
         """
         async with nullcontext() if is_urgent else self.turn():
-            pickled = await self.run(None, body, encoding, url, background())
+            _, pickled = await self.run(None, body, encoding, url, background())
         return cast("PageAnalysis", pickle.loads(pickled))  # noqa: S301 - our own
 
     async def close(self) -> None:

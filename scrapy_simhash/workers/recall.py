@@ -7,15 +7,15 @@ import pickle
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from hashlib import blake2b
-from secrets import token_bytes
 from typing import Any
 from weakref import WeakValueDictionary
 
+import mmh3
 from cachetools import LRUCache
 
 from scrapy_simhash.analysis.analyser import Background, PageAnalysis
 from scrapy_simhash.errors import AnalysisError
+from scrapy_simhash.workers.child import Outcome, hash_of_body
 from scrapy_simhash.workers.pool import Workers
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
@@ -23,7 +23,7 @@ MAX_BYTES = 16 << 20
 # The memory of an entry without its string of bytes, by tracemalloc.
 ENTRY_BYTES = 500
 
-# The hash of a body, its encoding, and where it was.
+# A hash of a body that is fast, but may be that of another, its encoding, and where it was.
 _Key = tuple[bytes, str | None, str]
 
 
@@ -42,11 +42,9 @@ class RecallingWorkers(Workers):
         self._workers = workers
         self._url_counts = url_counts
         # What is cut from a page is a part of the key: a number.
-        # Pickled, an analysis or an error takes a third of the memory.
-        self._known: LRUCache[tuple[_Key, int], bytes] = LRUCache(max_bytes, _size_of)
+        # Of an error as well: pickled, it takes a third of the memory, as an analysis does.
+        self._known: LRUCache[tuple[_Key, int], Outcome] = LRUCache(max_bytes, _size_of)
         self._twins: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
-        # Without the key, nobody can make a page that passes for another one.
-        self._key = token_bytes(32)
 
     def start(self) -> None:
         self._workers.start()
@@ -61,18 +59,19 @@ class RecallingWorkers(Workers):
     ) -> PageAnalysis:
         """Return the analysis of one page; one that is known waits for no turn.
 
-        Cost of a known body: a hash of it (44 us for 60 KB), and O(blocks of the page).
+        Cost: a fast hash of the body (6 us for 60 KB); of a known one, a slow one (44 us), and
+        O(blocks of the page).
         """
-        tag = blake2b(body, key=self._key, digest_size=16).digest()
+        tag = mmh3.mmh3_x64_128_digest(body)
         path = url.partition("?")[0]
         folder = path.rpartition("/")[0] if path.count("/") > 2 else path  # of a host alone, itself
         places = (url,) if self._url_counts else (folder, path)
         keys = [(tag, encoding, place) for place in places]
-        if analysis := self._recalled(keys, background()):
+        if analysis := self._recalled(keys, body, background()):
             return analysis
         # One after the other: all at once, they would hold up the event loop.
         async with self._twins.setdefault(keys[0], asyncio.Lock()):
-            if analysis := self._recalled(keys, background()):
+            if analysis := self._recalled(keys, body, background()):
                 return analysis
             async with nullcontext() if is_urgent else self._workers.turn():
                 return await self._analysed(keys, body, url, background())
@@ -83,16 +82,18 @@ class RecallingWorkers(Workers):
     async def close(self) -> None:
         await self._workers.close()
 
-    def _recalled(self, keys: list[_Key], background: Background) -> PageAnalysis | None:
+    def _recalled(
+        self, keys: list[_Key], body: bytes, background: Background
+    ) -> PageAnalysis | None:
         """Return the analysis that is known; None where the template would change it.
 
         :raises AnalysisError: that is what came of the body.
         """
         found = (self._known.get((key, background.cuts.number)) for key in keys)
         known = next(filter(None, found), None)
-        if known is None:
+        if known is None or known[0] != hash_of_body(body):
             return None
-        outcome: PageAnalysis | AnalysisError = pickle.loads(known)  # noqa: S301 - our own
+        outcome: PageAnalysis | AnalysisError = pickle.loads(known[1])  # noqa: S301 - our own
         if isinstance(outcome, AnalysisError):
             raise outcome
         if outcome.within(background.template) != outcome.in_template:
@@ -104,19 +105,20 @@ class RecallingWorkers(Workers):
     ) -> PageAnalysis:
         """Ask the workers, and remember what comes of it."""
         try:
-            pickled = await self._workers.run(None, body, keys[0][1], url, background)
+            outcome = await self._workers.run(None, body, keys[0][1], url, background)
         except AnalysisError as exc:
             if exc.reason != "worker_died":  # the cause is not the body
-                self._remember(keys[0], background, pickle.dumps(exc, protocol=5))
+                failed = hash_of_body(body), pickle.dumps(exc, protocol=5)
+                self._remember(keys[0], background, failed)
             raise
-        analysis: PageAnalysis = pickle.loads(pickled)  # noqa: S301 - our own
+        analysis: PageAnalysis = pickle.loads(outcome[1])  # noqa: S301 - our own
         at = keys[-1] if _leads_on_from(url, analysis) else keys[0]
-        self._remember(at, background, pickled)
+        self._remember(at, background, outcome)
         return analysis
 
-    def _remember(self, key: _Key, background: Background, pickled: bytes) -> None:
-        if _size_of(pickled) <= self._known.maxsize:
-            self._known[key, background.cuts.number] = pickled
+    def _remember(self, key: _Key, background: Background, outcome: Outcome) -> None:
+        if _size_of(outcome) <= self._known.maxsize:
+            self._known[key, background.cuts.number] = outcome
 
 
 def _leads_on_from(url: str, analysis: PageAnalysis) -> bool:
@@ -126,5 +128,5 @@ def _leads_on_from(url: str, analysis: PageAnalysis) -> bool:
     return any(f"\n{path}{end}" in addresses for end in ("?", "#", *("\n" if query else "")))
 
 
-def _size_of(pickled: bytes) -> int:
-    return ENTRY_BYTES + len(pickled)
+def _size_of(outcome: Outcome) -> int:
+    return ENTRY_BYTES + len(outcome[1])

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import mmh3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from scrapy_simhash.analysis.analyser import Analyser, Background, PageAnalysis
 from scrapy_simhash.decision.cuts import NO_CUTS, Cuts
 from scrapy_simhash.errors import AnalysisError, AnalysisReason
+from scrapy_simhash.workers.child import Outcome, outcome_of
 from scrapy_simhash.workers.pool import InProcess
 from scrapy_simhash.workers.recall import ENTRY_BYTES, RecallingWorkers
 from tests.conftest import CrawlFixture, Site, article, prose
@@ -83,15 +85,30 @@ def test_what_a_worker_sent_is_kept_as_it_came(
     counting: Counting, recalling: RecallingWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To pickle it again takes the crawl's process longer than to read it."""
-    sent = pickle.dumps(ANALYSER.analyse(PAGE, "utf-8", URL), protocol=5)
+    sent = outcome_of(ANALYSER, None, (PAGE, "utf-8", URL))
 
-    async def run(*_: object) -> bytes:
-        return sent
+    async def run(*_: object) -> Outcome:
+        return sent  # type: ignore[no-any-return]
 
     monkeypatch.setattr(counting, "run", run)
     analysis = asyncio.run(recalling.analyse(PAGE, "utf-8", URL))
-    assert analysis == pickle.loads(sent)
+    assert analysis == pickle.loads(sent[1])
     assert [known is sent for known in recalling._known.values()] == [True]
+
+
+def test_a_body_with_the_fast_hash_of_another_is_analysed(
+    counting: Counting, recalling: RecallingWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To find one takes minutes."""
+    monkeypatch.setattr(mmh3, "mmh3_x64_128_digest", lambda body: b"all")
+    other = PAGE.replace(b"One.", b"Two.")
+
+    async def both() -> list[PageAnalysis]:
+        return [await recalling.analyse(body, "utf-8", URL) for body in (PAGE, other, other)]
+
+    found = asyncio.run(both())
+    assert [one.recalled for one in found] == [False, False, True]
+    assert untimed(found[1]) == untimed(ANALYSER.analyse(other, "utf-8", URL))
 
 
 def test_known_body_is_analysed_once(counting: Counting, recalling: RecallingWorkers) -> None:
