@@ -53,13 +53,12 @@ cpdef bytearray sort_out(list held, object template, object found)
 @cython.locals(
     loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
     chosen=cython.ulonglong[::1], chosen_loose=cython.ulonglong[::1],
-    number=int, chain=int, count=int,
+    number=int, chain=int, count=int, is_whole=bint,
 )
 cdef _put(list held, bytearray is_own, bytearray kinds, int kind, tuple into)
 @cython.locals(
     loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
-    longs=cython.int[::1], first=cython.int[::1], number=int, chain=int, at=int, value=uint64_t,
-    beside=uint64_t,
+    first=cython.int[::1], number=int, chain=int, value=uint64_t, beside=uint64_t,
 )
 cdef _note_combinations(list held, object template, object found, bytearray kinds)
 @cython.locals(

@@ -161,7 +161,8 @@ def sort_out(held: list[array[int]], template: Collection[int], found: PageValue
     """
     loose, chain_of, ids, bases = held[0], held[1], held[2], held[3]
     is_own = bytearray(len(loose))
-    # A chain is the page's own if one in it is (1), and chained if it begins after one that is (2).
+    # A chain is the page's own if one in it is (1), and chained if it begins after one that is (2),
+    # or if the section does not repeat it as a whole (3).
     kinds = bytearray(len(ids))
     for number in range(len(loose)):
         is_own[number] = not template or loose[number] not in template
@@ -178,7 +179,7 @@ def sort_out(held: list[array[int]], template: Collection[int], found: PageValue
     _note_long_shapes(held, template, found, is_own)
     _note_small_shapes(held, template, found, is_own, kinds)
     for number in range(len(loose)):
-        if kinds[chain_of[number]] == 2:
+        if kinds[chain_of[number]] >= 2:
             is_own[number] = 2
     return is_own
 
@@ -190,9 +191,12 @@ def _put(held: Arrays, is_own: bytearray, kinds: bytearray, kind: int, into: Arr
     count = 0
     for number in range(len(loose)):
         chain = chain_of[number]
-        if is_own[number] == (kind == 1) and (kind == 1 or kinds[chain] == kind):
+        is_whole = kind == 2 and kinds[chain] == 3
+        if is_own[number] == (kind == 1) and (kind == 1 or kinds[chain] == kind or is_whole):
             chosen[count] = ids[chain] & _VALUE | loose[number] & _PLACE
             chosen_loose[count] = loose[number]
+            if is_whole:
+                chosen_loose[count] = ids[chain] & _VALUE | loose[number] & _BESIDE_BIT
             count += 1
     for one, those in zip(into, (chosen, chosen_loose), strict=True):
         one.frombytes(bytes(those[:count]))
@@ -201,16 +205,15 @@ def _put(held: Arrays, is_own: bytearray, kinds: bytearray, kind: int, into: Arr
 def _note_combinations(
     held: list[array[int]], template: Collection[int], found: PageValues, kinds: bytearray
 ) -> None:
-    """Note which chains of what the section repeats it does not repeat as a whole.
+    """Note which chains of what the section repeats it does not repeat as a whole (3).
 
-    "In stock" and "sold out" may be on all pages, and what they are said of.
+    "In stock" and "sold out" may be on all pages, and what they are said of; as may a long text,
+    with something small around it or not.
     """
-    loose, chain_of, ids, longs = held[0], held[1], held[2], held[4]
+    loose, chain_of, ids = held[0], held[1], held[2]
     first = array("i", [-1]) * len(ids)
     for number in range(len(loose) - 1, -1, -1):
         first[chain_of[number]] = number
-    for at in range(len(longs)):
-        first[chain_of[longs[at]]] = -1
     is_own = kinds if template else bytearray(len(ids))  # before, all is its own
     chains: set[int] = set()
     for chain in range(len(ids)):
@@ -225,7 +228,7 @@ def _note_combinations(
             value |= beside
             chains.add(value)
             if not kinds[chain] and value not in template:
-                kinds[chain] = 2
+                kinds[chain] = 3
     found.shapes.extend(chains)
 
 

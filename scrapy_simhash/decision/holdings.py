@@ -243,9 +243,11 @@ class PageValues:
 
     Each is a 64-bit id: the upper 48 bits are a hash of the value, with what it is chained to, the
     lower 16 of its place.  *own* are those that the section is not known to repeat, *chained*
-    those that it repeats, but that come after one of its own, *repeated* all others.  *loose* are
-    the ids of all without the chain, by which it is known what a section repeats, *own_loose*,
-    *chained_loose* and *repeated_loose* those of each kind.  *told* says what some of its own are.
+    those that it repeats, but that come after one of its own, or in a chain that it does not repeat
+    as a whole, *repeated* all others.  *loose* are the ids of all without the chain, by which it is
+    known what a section repeats, *own_loose*, *chained_loose* and *repeated_loose* those of each
+    kind; of a chain that is not repeated as a whole, they are that.  *told* says what some of its
+    own are.
     *is_whole* is False if there is too much to be compared, *is_shell* True if the section repeats
     all of it.
 
@@ -410,9 +412,13 @@ class Comparable:
                 value, loose = values.chained[number - own], values.chained_loose[number - own]
             else:
                 value, loose = values.own[number], values.own_loose[number]
-            # Another section may say otherwise, or elsewhere, what it repeats.
+            # Another section may say otherwise, or elsewhere, what it repeats; what stands in a
+            # chain, as a whole.
             is_free = value & PLACE not in kept.places
-            if is_elsewhere and is_free and loose in template:
+            is_alone = value | PLACE == loose | PLACE
+            is_said = is_said and not is_alone
+            known = loose if is_said or is_alone else value & ~PLACE | value & BESIDE_BIT
+            if is_elsewhere and is_free and loose in template and known in template:
                 continue
             if is_elsewhere and is_free and is_said and value & PLACE not in there:
                 continue

@@ -263,6 +263,46 @@ def test_a_copy_in_another_section_is_dropped(judge: Judge, kept: str) -> None:
     assert judge(copy + "/40", price(40)).verdict == "variant"
 
 
+# All words are on all pages.
+FEATURES = "Swimming pool", "Wireless internet", "Pets allowed", "Parking"
+COMBINATIONS = "yynn", "ynyn", "ynny", "nyyn", "nyny", "nnyy"
+
+
+def features(have: str) -> str:
+    """Return which features a room has, by a letter each."""
+    pairs = zip(FEATURES, have, strict=True)
+    rows = (f"<dt>{name}</dt><dd>{'yes' if one == 'y' else 'no'}</dd>" for name, one in pairs)
+    return f'<dl class="features">{"".join(rows)}<dt>Air</dt><dd>on request</dd></dl>'
+
+
+@pytest.mark.parametrize("known", [40, 5], ids=["both sections known", "one section known"])
+@pytest.mark.parametrize("first", ["", features("nnyy")], ids=["nothing", "others"])
+def test_another_combination_of_what_another_section_repeats_is_new(
+    judge: Judge, first: str, known: int
+) -> None:
+    for n in range(40):
+        have = COMBINATIONS[n % 6]
+        judge(f"/summer/{n}", shop_page(first and features(have), prose(f"summer {n}", 80)))
+        if n < known:
+            judge(f"/winter/{n}", shop_page(features(have), prose(f"winter {n}", 80)))
+    judge("/summer/twin", shop_page(first, prose("twin", 80)))
+    found = judge("/winter/twin", shop_page(features("ynny"), prose("twin", 80)))
+    assert found.verdict == "variant"
+
+
+def test_what_stands_behind_a_text_that_the_section_repeats_is_new(judge: Judge) -> None:
+    def room(number: int, is_booked: bool) -> str:
+        badge = '<div class="badge">Booked</div>' * is_booked
+        note = f'<div class="note"><p>{prose("all rooms", 12)}</p>{badge}</div>'
+        return shop_page(note, prose(f"room {number}", 80))
+
+    for n in range(60):
+        judge(f"/{n}", room(n, n % 2 == 0))
+    booked, free = judge("/50-free", room(50, False)), judge("/51-booked", room(51, True))
+    assert (booked.verdict, free.verdict) == ("variant", "variant")
+    assert judge("/52-again", room(52, True)).verdict == "exact_duplicate"
+
+
 def test_what_a_folder_repeats_beside_the_content_is_learned_in_a_section_known_for_long(
     judge: Judge,
 ) -> None:
