@@ -85,8 +85,10 @@ VARIANT_FLAG = "variant"
 REPLACES_FLAG = "replaces"
 # So many pages wait for a request of their callback.
 MAX_UNHANDED = 100
-# Of so many pages it is remembered that a link of theirs was asked for in vain.
+# Of so many pages it is remembered that a link of theirs, or below them, was asked for in vain, and
+# of a request, which pages led to it: so many, the last first.
 MAX_IN_VAIN = 10_000
+MOST_LED_FROM = 50
 # The page is gone, which is an answer.
 GONE = (404, 410)
 
@@ -138,8 +140,10 @@ class SimhashDownloaderMiddleware:
         self._warnings: dict[str, RareWarning] = defaultdict(partial(RareWarning, logger, crawler))
         # Whether any request has an errback, and whether it was said that a dropped one has none.
         self._has_errbacks = self._is_errback_missed = False
-        # Pages whose links had no answer: these are asked for in the next crawl, too.
+        # Pages whose links had no answer, and all that led to them: these are asked for in the next
+        # crawl, too; and whether some that led to them are not known.
         self._in_vain: set[tuple[str, str]] = set()
+        self._is_more_in_vain = False
         self._withdrawals = Withdrawals(
             self.index, partial(crawler.stats.inc_value, "simhash/withdrawn")
         )
@@ -185,7 +189,7 @@ class SimhashDownloaderMiddleware:
             left = await self._withdrawals.finish(self._in_vain)
             # What was not asked for by now is only reached if its pages are passed on once more.
             is_done = reason == "finished"
-            delivered = is_done and not left and len(self._in_vain) < MAX_IN_VAIN
+            delivered = is_done and not left and not self._is_more_in_vain
             await self._run.end(delivered, is_done)
             if left:
                 self._log.warning(
@@ -221,6 +225,8 @@ class SimhashDownloaderMiddleware:
         request = getattr(response, "request", None)  # for an errback, this is a Failure
         if request is None:
             return
+        if getattr(response, "status", 0) not in GONE:
+            self._note_failed(request)
         decision = request.meta.get(DECISION_META_KEY)
         if decision is not None:
             self._take_back(request, response, decision, asks)
@@ -267,7 +273,9 @@ class SimhashDownloaderMiddleware:
         self._facts.note_made(request, response)
         if self.settings.skip_unchanged and response.request is not None and self._run.begun:
             scope, request_fingerprint = self._key(response.request, response)
-            request.meta[LED_FROM_META_KEY] = scope, request_fingerprint.hex()
+            before = response.request.meta.get(LED_FROM_META_KEY, ())
+            led_from = [(scope, request_fingerprint.hex()), *before][:MOST_LED_FROM]
+            request.meta[LED_FROM_META_KEY] = led_from
         unhanded = self._unhanded.pop(response.url, None)
         if unhanded is not None and response.request and self._facts.leads_on(response.request):
             addresses, party = unhanded
@@ -278,10 +286,12 @@ class SimhashDownloaderMiddleware:
             self._walls.note_origin(request, response, lambda: not self._reach.unmet(asked))
 
     def _note_failed(self, request: Request) -> None:
-        """Note that there is no answer to a request that a page has led to."""
-        origin = request.meta.get(LED_FROM_META_KEY)
-        if origin is not None and len(self._in_vain) < MAX_IN_VAIN:
-            self._in_vain.add(tuple(origin))
+        """Note that there is no answer to a request, or none of use, that pages have led to."""
+        led_from = request.meta.get(LED_FROM_META_KEY, ())
+        if len(self._in_vain) < MAX_IN_VAIN:
+            self._in_vain.update(map(tuple, led_from))
+        self._is_more_in_vain |= len(led_from) == MOST_LED_FROM
+        self._is_more_in_vain |= len(self._in_vain) >= MAX_IN_VAIN
 
     def note_cut(self, request: Request) -> None:
         """Note that a request of a callback is not sent, since it is too deep."""

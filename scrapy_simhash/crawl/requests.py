@@ -70,7 +70,8 @@ _PREFIXES = (*RENDERING, "simhash", "crawlera", "impersonate", "wayback_machine"
 MOST_VALUES = 2_000
 MOST_CHARACTERS = 500_000
 
-# The page that led to a request: its scope, and its request fingerprint in hexadecimal digits.
+# The pages that led to a request, the last first: the scope of each, and its request fingerprint in
+# hexadecimal digits.
 LED_FROM_META_KEY = "simhash_led_from"
 # Who asks, for a request that is redirected.
 ASKER_META_KEY = "simhash_asker"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scrapy_simhash.crawl.judging import MOST_LED_FROM
 from scrapy_simhash.settings import ITEMS, TEXT
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
 from tests.decision.test_items import shop_page
@@ -94,6 +95,50 @@ def test_what_had_no_answer_is_asked_for_in_the_next_crawl(
     assert ("/item" in crawl(**settings).seen()) == is_asked_again
     again = crawl(**settings).decisions[-3:]
     assert ("/list", "unchanged") in [(path_of(one["url"]), one["reason"]) for one in again]
+
+
+@pytest.mark.parametrize("below", ["page", "data"])
+def test_what_had_no_answer_deep_below_is_reached_in_the_next_crawl(
+    site: Site, crawl: CrawlFixture, below: str
+) -> None:
+    """All pages that lead there have not changed, but the start page is asked for."""
+    site["/"] = article(prose("start"), ["/shop"])
+    site["/shop"] = article(prose("shop"), ["/list"])
+    site["/list"] = article(prose("list"), ["/item"])
+    if below == "data":
+        site["/list"] = Reply('<a href="/item">Item</a>', content_type="application/xml")
+    site["/item"] = Reply(status=503)
+    settings = {"SIMHASH_SKIP_UNCHANGED": True, "RETRY_ENABLED": False}
+    assert "/item" not in crawl(**settings).seen()
+    site["/item"] = article(prose("item"))
+    assert "/item" in crawl(**settings).seen()
+    assert [one["reason"] for one in crawl(**settings).decisions[-2:]] == ["unchanged"] * 2
+
+
+def test_behind_more_pages_than_are_remembered_all_pass_in_the_next_crawl(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    last = MOST_LED_FROM + 5
+    for number in range(last):
+        link = f"/{number + 1}" if number + 1 < last else "/item"
+        site[f"/{number or ''}"] = article(prose(f"page {number}"), [link])
+    site["/item"] = Reply(status=503)
+    settings = {"SIMHASH_SKIP_UNCHANGED": True, "RETRY_ENABLED": False}
+    assert len(crawl(**settings).seen()) == last
+    site["/item"] = article(prose("item"))
+    assert len(crawl(**settings).seen()) == last + 1
+
+
+def test_a_page_that_a_callback_failed_on_is_asked_for_in_the_next_crawl(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    site["/"] = article(prose("start"), ["/list"])
+    site["/list"] = article(prose("list"), ["/fails"])
+    site["/fails"] = article(prose("the item"))
+    settings = {"SIMHASH_SKIP_UNCHANGED": True}
+    for _ in range(2):
+        crawl("FailsOnce", **settings)
+    assert site.asked["/fails"] == 2
 
 
 @pytest.mark.parametrize("takes", [ITEMS, TEXT])
