@@ -147,6 +147,16 @@ def handbooks(pages: int) -> dict[str, Site]:
         "handbook, ?v= that matters in /select": with_select(0),
         "handbook, ?v= that matters in /select from the sixth on": with_select(5),
         "handbook, lang= of which one value matters on 12 pages": translated,
+        "handbook, host and ref=, also both": site(
+            lambda path: rng.choice(
+                (
+                    f"http://m.site.com{path}",
+                    f"http://m.site.com{path}?ref=a",
+                    f"{HOST}{path}?ref=a",
+                )
+            ),
+            5,
+        ),
     }
 
 

@@ -7,6 +7,9 @@ The one page may be kept elsewhere, at another alias; then it counts for one key
 trial has a kept page of its own, and a wall teaches nothing.  Duplicates of different pages are no
 trial: nothing of them can be lost.
 
+If another rule, which acts or waits there, leads from a kept page to the key, this is a trial, too,
+after which the key is still looked at: two rules may be wrong in the same way.
+
 What was seen under which key is in the :class:`Sightings`: a map from 64-bit keys to small values.
 
 | key, 64 bits | content, 22 bits | address, 40 bits | is kept | is tried |
@@ -19,6 +22,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from mmap import mmap
 from typing import NamedTuple
+
+from cachetools import LRUCache
 
 from scrapy_simhash.hashes import long_hash_of
 from scrapy_simhash.url_rules.book import RuleBook
@@ -221,6 +226,8 @@ class Learner:
         self._recent: deque[tuple[str, KeyedAddress]] = deque(maxlen=MAX_RECENT)
         # The rules that the last page has refuted, with its URL.
         self._refuted: list[tuple[str, Hypothesis]] = []
+        # The same, by the keys that all rules together gave them.
+        self._wholes: LRUCache[int, KeyedAddress] = LRUCache(MAX_RECENT)
         self._sightings = Sightings()
 
     def say(self, url: str, party: str = "") -> RuleAnswer:
@@ -250,11 +257,13 @@ class Learner:
                 waiting = waiting or match
         if waiting is not None:
             return RuleAnswer(known=waiting)
-        if not is_about_it:
-            return RuleAnswer(own.key)
-        address, applied = self._chain(own.address)
+        address, applied = self._chain(own.address) if is_about_it else (own.address, [])
         whole = own.key_of(address)
-        return RuleAnswer(whole, self._known_together(address, applied, whole, own.key))
+        known = self._known_together(address, applied, whole, own.key)
+        kept = None if known else self._wholes.get(whole)
+        if kept and (content := self._content_under(kept.key, own.key)) is not None:
+            known = (match := self._shared(kept, own)) and match._replace(content=content)
+        return RuleAnswer(whole, known)
 
     def _known_by(
         self, one: Hypothesis, canonical: Address, key: int, own: int
@@ -323,8 +332,11 @@ class Learner:
 
         All rules together give them the same key.  Cost: 10 us for each rule on their host.
         """
-        chains = [self._chain(Address.of(url)) for url in (first, second)]
-        whole, other = (KeyedAddress(end, party).key for end, _ in chains)
+        return self._shared(*(KeyedAddress(Address.of(url), party) for url in (first, second)))
+
+    def _shared(self, *both: KeyedAddress) -> RuleMatch | None:
+        chains = [self._chain(one.address) for one in both]
+        whole, other = (both[0].key_of(end) for end, _ in chains)
         rules = [*dict.fromkeys(one for _, applied in chains for one in applied)]
         return _match_of(rules, whole) if rules and whole == other else None
 
@@ -354,7 +366,7 @@ class Learner:
         now, address = time.time() if now is None else now, Address.of(url)
         own, about = KeyedAddress(address, party), self.book.about(address.host)
         is_kept = url == kept_url
-        known = self._say(about, own).known
+        whole, known = self._say(about, own)
         # One that waits would have saved nothing yet.
         match = None if known is None or known.stage == "waiting" else known
         kept = None
@@ -375,7 +387,7 @@ class Learner:
 
         for hypothesis in about:
             canonical = hypothesis.applied(address) or address
-            is_right = self._trial(hypothesis, own.key_of(canonical), own.key, kept, seen)
+            is_right = self._trial(hypothesis, canonical, own.key_of(canonical), kept, seen)
             if is_right is not None:
                 count(hypothesis, folder_pattern(canonical), page_pattern(canonical), is_right)
         if match is not None and match.others and is_kept and match.hypothesis not in refuted:
@@ -385,10 +397,13 @@ class Learner:
         self._refuted = [(url, one) for one in refuted]
         self._sightings.put(own.key, seen)
         if kept is not None:
-            for begun in self.book.site(address.host).suggest(address, kept.address, now):
-                self._look_back(begun)
+            site = self.book.site(address.host)
+            for other in dict.fromkeys((kept.address, self._chain(kept.address)[0])):
+                for begun in site.suggest(address, other, now):
+                    self._look_back(begun)
         if is_kept:
             self._recent.append((url, own))
+            self._wholes[whole] = own
         return Lesson(tuple(tried), tuple(refuted), tuple(suspended), tuple(learned), match, known)
 
     def fail(self, rule: AddressRule, pattern: str, leads_on: bool, url: str) -> str:
@@ -450,37 +465,47 @@ class Learner:
         return self._sightings.get(key ^ salt) or self._sightings.get(key)
 
     def _trial(
-        self, hypothesis: Hypothesis, key: int, own: int, kept: KeyedAddress | None, seen: Sighting
+        self, rule: Hypothesis, end: Address, key: int, kept: KeyedAddress | None, seen: Sighting
     ) -> bool | None:
         """Return whether a rule is right about a page; None if this is no trial.  Note the page.
 
-        The page has a *key* by the rule.
+        The rule leads to an address at the *end*, which has the *key*.
         """
-        before = self._seen(key, hypothesis.salt)
+        before = self._seen(key, rule.salt)
         if (
             before is None
             and kept is not None  # another process may have met it
-            and kept.key_of(hypothesis.applied(kept.address)) == key
+            and kept.key_of(rule.applied(kept.address)) == key
         ):
             before = Sighting.of(seen.content, kept.key, True)
         if before is None:
-            if key != own:
-                self._sightings.put(key ^ hypothesis.salt, seen)
-            return None
-        if before.is_at(own):
+            if seen.is_at(key):
+                return None
+            is_right = self._paired(end, key, seen)
+            self._sightings.put(key ^ rule.salt, seen._replace(is_tried=bool(is_right)))
+            return is_right
+        if before.is_at(seen.address):
             return None
         is_right = None
         is_here = before.is_kept or seen.is_kept
         if before.content != seen.content:
             is_right = False if before.is_kept and seen.is_kept else None
         elif not before.is_tried and (
-            is_here or (kept and self._takes_trial(hypothesis, kept, seen.content))
+            is_here or (kept and self._takes_trial(rule, kept, seen.content))
         ):
             is_right = True
         now = before if before.is_kept else seen
-        is_tried = before.is_tried or is_right is not None
-        self._sightings.put(key ^ hypothesis.salt, now._replace(is_tried=is_tried))
+        is_tried = is_right is not None or (before.is_tried and before.content == now.content)
+        self._sightings.put(key ^ rule.salt, now._replace(is_tried=is_tried))
         return is_right
+
+    def _paired(self, end: Address, key: int, seen: Sighting) -> bool | None:
+        """Return whether two rules are right that lead from two pages to one address; or None."""
+        for other in self.book.about(end.host):
+            content = self._content_under(key ^ other.salt, seen.address)
+            if content is not None and _applied(other, end):
+                return content == seen.content or (False if seen.is_kept else None)
+        return None
 
     def _takes_trial(self, hypothesis: Hypothesis, kept: KeyedAddress, content: int) -> bool:
         """Whether the kept page of a copy had no trial of a rule yet; now it has had one."""

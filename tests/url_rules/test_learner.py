@@ -25,8 +25,9 @@ from tests.proven_rules import prove
 
 HOST = "http://a.com"
 SID = AddressRule("parameter", "a.com", "sid", "")
-# So many duplicates put a rule on trial, and so many trials after them are enough for the first.
-SUGGESTIONS, FIRST = 2, 45
+# So many duplicates put a rule on trial, and so many trials after them are enough for the first
+# rule, and for the second.
+SUGGESTIONS, FIRST, SECOND = 2, 45, 78
 # So many prove it in the second folder that has trials.
 PROVEN = 420
 
@@ -743,6 +744,65 @@ def test_two_addresses_are_one_page_if_a_rule_for_each_leads_to_a_third_one(kept
     lesson = crawl.page(alias, "something else")
     assert [one.rule for one in lesson.refuted] == [match.hypothesis.rule]
     assert not crawl.matches("/a/p4.print?sid=7")
+
+
+MOBILE = AddressRule("host", "www.a.com", "www.a.com", "a.com")
+REF = AddressRule("parameter", "a.com", "ref", "")
+
+
+def with_pairs(trials: int) -> Crawl:
+    """A rule for hosts, and pages whose other addresses differ by a parameter as well."""
+    crawl = Crawl()
+    prove(crawl.book.site("a.com"), MOBILE, "/a/*")
+    for i in range(SUGGESTIONS + trials):
+        crawl.page(f"http://www.a.com/a/p{i}", f"p{i}")
+        crawl.page(f"/a/p{i}?ref=1", f"p{i}")
+    return crawl
+
+
+def test_a_pair_that_differs_in_two_ways_suggests_and_tries_a_rule() -> None:
+    assert with_pairs(0).of[REF].keys == 0
+    crawl = with_pairs(SECOND)
+    assert crawl.of[REF].keys == SECOND
+    assert crawl.of[REF].acts() == ["/a/*"]
+    crawl.page("http://www.a.com/a/new", "new")
+    assert crawl.matches("/a/new?ref=7")
+
+
+def test_a_pair_that_differs_in_two_ways_may_be_a_failure() -> None:
+    crawl = with_pairs(LEAST_KEYS)
+    crawl.page("http://www.a.com/a/new", "new")
+    assert crawl.of[REF].stage("/a/*") == "waiting"
+    lesson = crawl.page("/a/new?ref=7", "something else")
+    assert [one.rule for one in lesson.refuted] == [REF]
+    assert crawl.of[REF].stage("/a/*") is None
+
+
+def test_a_pair_that_differs_in_two_ways_leaves_the_key_to_be_looked_at() -> None:
+    crawl = with_pairs(LEAST_KEYS)
+    rule, keys = crawl.of[REF], LEAST_KEYS
+    assert rule.keys == keys
+    crawl.page("/a/p5", "p5")
+    assert rule.keys == keys, "a key has one trial"
+    for url in (f"{HOST}/a/p6?ref=2", f"{HOST}/a/p6"):
+        known = crawl.learner.say(url).known
+        assert known is not None
+        assert not known.is_tried
+    crawl.page("/a/p6", "another page")
+    known = crawl.learner.say(f"{HOST}/a/p6?ref=2").known
+    assert known is not None
+    assert not known.is_tried
+
+
+def test_a_page_is_known_by_a_kept_one_from_which_two_rules_lead_there() -> None:
+    crawl = with_two_rules()
+    assert not crawl.matches("/a/other")
+    crawl.page("/a/other.print?sid=7", "other")
+    match = crawl.learner.say(f"{HOST}/a/other").known
+    assert match is not None
+    assert {match.hypothesis.rule, *dict(match.others)} == {SID, PRINT}
+    assert match.content == crawl.learner.forget(f"{HOST}/a/other.print?sid=7")
+    assert not crawl.matches("/a/other")
 
 
 def test_rules_lead_to_one_key_together() -> None:
