@@ -419,6 +419,8 @@ class SimhashDownloaderMiddleware:
         if reason == "no_text":
             return decision, record(decision)
         message = f"Page passed unjudged ({reason}): {response.url}: {error}"
+        if reason == "index_unavailable":
+            message += ". Pages pass until it answers again, which each of them tries"
         self._warnings[reason].log(message)
         return decision, record(decision, error=error)
 

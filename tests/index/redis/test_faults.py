@@ -411,3 +411,4 @@ def test_crawl_goes_on_while_the_server_is_away(
     assert stats["kept"] + stats["skipped/index_unavailable"] == 9
     assert stats["skipped/index_unavailable"] >= 1
     assert result.log.count("Page passed unjudged (index_unavailable)") == 1
+    assert result.log.count("Pages pass until it answers again") == 1
