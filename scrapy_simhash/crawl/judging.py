@@ -42,7 +42,7 @@ from scrapy_simhash.crawl.requests import (
     mark_posted,
     redirects_in,
 )
-from scrapy_simhash.crawl.run import WORKERS, CrawlRun, Withdrawals, spider_name
+from scrapy_simhash.crawl.run import WORKERS, CrawlRun, JobState, Withdrawals, spider_name
 from scrapy_simhash.crawl.setup import (
     PARTS,
     Parts,
@@ -129,10 +129,13 @@ class SimhashDownloaderMiddleware:
         self._visits = SecondVisits(crawler, self.index, self.settings.probes)
         self._kept = KeptPages(self._store_again)
         compares_values = self.settings.verifies and self.settings.takes == ITEMS
-        self._dropped = DroppedRequests(crawler)
+        # A run that is killed leaves what the one before it has left.
+        self._state: JobState[tuple[list[Any], dict[str, Any]]] = JobState(crawler, "walls")
+        dropped, known = self._state.load() or ([], {})
+        self._dropped = DroppedRequests(crawler, dropped)
         self._walls = None
         if self.settings.walls == "pass":
-            self._walls = Walls(crawler, self._dropped, compares_values)
+            self._walls = Walls(crawler, self._dropped, compares_values, known)
         asks = self.settings.skip_unchanged and self.settings.policy is None
         self._validators = Validators(crawler, parts, policy, self._run) if asks else None
         self._log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
@@ -191,6 +194,11 @@ class SimhashDownloaderMiddleware:
             is_done = reason == "finished"
             delivered = is_done and not left and not self._is_more_in_vain
             await self._run.end(delivered, is_done)
+            if is_done:
+                self._state.remove()
+            else:
+                known = {} if self._walls is None else self._walls.state()
+                self._state.save((self._dropped.state(), known))
             if left:
                 self._log.warning(
                     "Pages that could not be used are still in the index: %(n)d. So no page of "

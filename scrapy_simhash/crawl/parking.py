@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import random
 import sqlite3
 from collections import Counter, defaultdict
@@ -28,12 +27,18 @@ from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.job import job_dir
-from scrapy.utils.request import request_from_dict
 
 from scrapy_simhash.crawl.choices import META_KEY, is_chosen
 from scrapy_simhash.crawl.exceptions import RuledOut
 from scrapy_simhash.crawl.parked import ParkedBy, ParkedRequest, ParkedRequests, remove_old
-from scrapy_simhash.crawl.requests import FACTS_META_KEY, ask, is_start_request, redirects_in
+from scrapy_simhash.crawl.requests import (
+    FACTS_META_KEY,
+    ask,
+    is_start_request,
+    redirects_in,
+    restored,
+    stored,
+)
 from scrapy_simhash.crawl.run import spider_name
 from scrapy_simhash.crawl.setup import Parts, RareWarning, index_place
 from scrapy_simhash.errors import SettingsError
@@ -209,15 +214,13 @@ class Parking:
 
         :raises RuledOut: it is parked.
         """
+        facts = {FACTS_META_KEY: tuple(self._facts.of(request))}
+        if (data := stored(self._crawler, request, **facts)) is None:  # it is sent
+            return
         try:
-            values = request.to_dict(spider=self._crawler.spider)
-            values["meta"] = {**request.meta, FACTS_META_KEY: tuple(self._facts.of(request))}
-            self._store.park(request.url, pickle.dumps(values, protocol=4), why)
+            self._store.park(request.url, data, why)
         except sqlite3.Error as exc:
             self._warning.log(f"Requests are not parked: {exc}")
-            return
-        except Exception:  # a callback that is no method of the spider, say: it is sent
-            logger.debug("%s cannot be parked", request, exc_info=True)
             return
         self._count("simhash/rules/parked", why.rule)
         raise RuledOut(request.url, why.rule)
@@ -381,11 +384,7 @@ class Parking:
 
     def _ask(self, row: ParkedRequest, why: What) -> None:
         self._tries[row.id] += 1
-        try:
-            # Scrapy unpickles the other files in a JOBDIR, too.
-            request = request_from_dict(pickle.loads(row.request), spider=self._crawler.spider)  # noqa: S301
-        except Exception:  # the spider has lost its callback, say
-            logger.warning("A parked request cannot be sent: %s", row.url, exc_info=True)
+        if (request := restored(self._crawler, row.request)) is None:
             return
         request.meta[PARKED_META_KEY] = row.id
         request.dont_filter = True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 import re
 import secrets
 from collections import defaultdict
@@ -31,7 +32,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.spiders import CrawlSpider
-from scrapy.utils.request import RequestFingerprinter
+from scrapy.utils.request import RequestFingerprinter, request_from_dict
 from w3lib.http import basic_auth_header
 
 from scrapy_simhash.crawl.known_addresses import KnownAddresses
@@ -625,6 +626,27 @@ def copied(request: Request, **changes: Any) -> Request:
         for name, value in part.items():
             setattr(own, name, value)
     return own
+
+
+def stored(crawler: Crawler, request: Request, **meta: Any) -> bytes | None:
+    """Return a request with more *meta* as bytes, None if its callback is not the spider's, say."""
+    try:
+        values = request.to_dict(spider=crawler.spider)
+        values["meta"] = {**request.meta, **meta}
+        return pickle.dumps(values, protocol=4)
+    except Exception:
+        logger.debug("%s cannot be stored", request, exc_info=True)
+        return None
+
+
+def restored(crawler: Crawler, data: bytes) -> Request | None:
+    """Return a stored request; None, with a warning, if the spider has lost its callback, say."""
+    try:
+        # Scrapy unpickles the other files in a JOBDIR, too.
+        return request_from_dict(pickle.loads(data), spider=crawler.spider)  # noqa: S301
+    except Exception:
+        logger.warning("A stored request cannot be sent", exc_info=True)
+        return None
 
 
 def ask(crawler: Crawler, request: Request) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from cachetools import FIFOCache
@@ -26,6 +26,8 @@ from scrapy_simhash.crawl.requests import (
     copied,
     from_its_beginning,
     redirects_in,
+    restored,
+    stored,
 )
 from scrapy_simhash.decision.page import Decision, Page
 from scrapy_simhash.hashes import hash_of
@@ -69,6 +71,8 @@ REPEATED_SHARE = 0.02
 PLACES = 1_000
 MAX_REPEATED = 1_000
 GROUP_SLOTS = 1 << 20
+# What is known of walls in a crawl, also by the run that resumes its job.
+LASTING = ("_walls", "_told", "_text_of", "_asked_as", "_places", "_requests", "_unfiltered")
 # Of an address, so many parameters and segments are looked at.
 MOST_PLACES = 8
 
@@ -101,9 +105,13 @@ class TellingPlaces:
     Cost of a page: 1 us for each of at most :data:`MOST_PLACES` parts of its address.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, places: Heaviest[str, _Place] | None = None) -> None:
         self._groups = KnownAddresses(GROUP_SLOTS)
-        self._places: Heaviest[str, _Place] = Heaviest(PLACES, _Place)
+        self._places = Heaviest(PLACES, _Place) if places is None else places
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Leave out the groups, which are 8 MB: of each, one page more does not count."""
+        return TellingPlaces, (self._places,)
 
     def note_kept(self, url: str) -> bool:
         """Note that the page at *url* has a text that was met nowhere else.
@@ -195,17 +203,29 @@ class DroppedPage:
 class DroppedRequests:
     """The requests of late whose pages were dropped, to be sent again if that was wrong.
 
-    They are judged anew then, as any others.
+    They are judged anew then, as any others.  *state*: those that another run has left.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, state: Iterable[tuple[Any, ...]] = ()) -> None:
         self._crawler = crawler
         self._dropped: deque[DroppedPage] = deque(maxlen=MAX_DROPPED)
+        for kept_url, data, *rest in state:
+            if (request := restored(crawler, data)) is not None:
+                self._dropped.append(DroppedPage(kept_url, request, *rest))
         # How many kept pages were taken back, and with which number the last ones were.
         self.taken_back = 0
         self._taken_back: FIFOCache[str, int] = FIFOCache(MAX_TAKEN_BACK)
         # Whether a pipeline dropped an item of a page that was asked for again, of the last ones.
         self._in_vain: FIFOCache[Request, bool] = FIFOCache(LATE_ANSWERS)
+
+    def state(self) -> list[tuple[Any, ...]]:
+        """Return what another run goes on with: the requests that can be stored, and no bodies."""
+        pages = [(stored(self._crawler, page.request), page) for page in self._dropped]
+        return [
+            (page.kept_url, data, page.fetched and page.fetched._replace(body=b""), page.looks)
+            for data, page in pages
+            if data is not None
+        ]
 
     def note(
         self, request: Request, decision: Decision, taken_back: int, fetched: Fetched | None
@@ -293,10 +313,16 @@ class Walls:
     case, those that differ in such a part.  What was dropped for it before is asked for once more,
     also what was dropped before a part was known to tell pages apart.
 
-    *compares_values*: whether nothing on a duplicate is new.
+    *compares_values*: whether nothing on a duplicate is new; *state*: what another run has left.
     """
 
-    def __init__(self, crawler: Crawler, dropped: DroppedRequests, compares_values: bool) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        dropped: DroppedRequests,
+        compares_values: bool,
+        state: dict[str, Any],
+    ) -> None:
         self._crawler = crawler
         self._dropped = dropped
         self._compares_values = compares_values
@@ -314,7 +340,14 @@ class Walls:
         dupefilter = load_object(crawler.settings["DUPEFILTER_CLASS"])
         seen = getattr(dupefilter, "request_seen", None)
         self._is_filtered = seen is not BaseDupeFilter.request_seen
+        vars(self).update(state)
+        # What another run has asked for, and this one has not: start requests are sent by each.
+        self._asked_before = {*self._text_of}
         crawler.signals.connect(self.alarm_raised, signals.alarm_raised)
+
+    def state(self) -> dict[str, Any]:
+        """Return what another run goes on with; 2 MB of 10,000 texts."""
+        return {name: getattr(self, name) for name in LASTING}
 
     def alarm_raised(self, alarm: Alarm, spider: Spider) -> None:
         if alarm.name == "one_text":
@@ -349,7 +382,8 @@ class Walls:
 
         Only one that Scrapy would not send twice by itself tells: from a callback that tries again.
         If a spider sends most requests with ``dont_filter``, or nothing filters them, it must come
-        from the page itself, or from no page: from a timer that polls, say.
+        from the page itself, or from no page: from a timer that polls, say.  So must one for what
+        another run of the job has asked for, the first time.
         """
         self._requests += 1
         self._unfiltered += request.dont_filter
@@ -366,6 +400,8 @@ class Walls:
         text = self._text_of.get(own)
         if text is None:
             return
+        is_habit |= own in self._asked_before
+        self._asked_before.discard(own)
         is_meant = is_from_no_page or not is_habit or request.meta.get("retry_times")
         if (is_again and is_meant) or own.hex() in origins:
             self._add(text)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import random
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse
+from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import judging, walls
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
@@ -32,8 +35,10 @@ from scrapy_simhash.decision.page import Decision
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.settings import ITEMS, TEXT
+from scrapy_simhash.urls import section_of
 from tests.conftest import CrawlFixture, Reply, Site, article, path_of, prose
 from tests.crawl.test_requests import reasons_on
+from tests.spiders import Links
 
 NAMES = [f"/page/{i}" for i in range(12)]
 
@@ -595,3 +600,71 @@ def test_walls_that_are_dropped_are_never_asked_for_again(
     result = crawl(spider, SIMHASH_WALLS="drop")
     assert result.seen() == {"/", NAMES[0]}
     assert "simhash/asked_again" not in result.stats
+
+
+# Walls of a job that is stopped, and resumed ------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [[], ["/first"]], ids=["dropped before", "known before"])
+def test_walls_of_a_job_are_known_when_it_is_resumed(
+    site: Site, crawl: CrawlFixture, tmp_path: Path, first: list[str]
+) -> None:
+    """It is stopped before the spider sees the wall for what it is, or after that."""
+    wall, names = "captcha " + prose("captcha", 200), NAMES[:5]  # too few for an alarm
+    behind(site, wall, lambda visit: visit > 1)
+    site["/plain"] = article(prose("plain"))
+    # The last one is asked for first.
+    site["/"] = article(prose("start"), first or [*names[:2], "/plain", *names[2:]])
+    for name in first:
+        page = article(prose("first"), [*names, "/plain"])
+        site[name] = lambda visit, page=page: article(wall) if visit == 1 else page  # type: ignore[misc]
+    job, state = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1}, tmp_path / "job/simhash-walls.state"
+    stopped = crawl("Retries", **job, CLOSESPIDER_PAGECOUNT=3)
+    verdicts = [one["verdict"] for one in stopped.decisions]
+    assert verdicts[2:4] == (["refresh"] if first else ["exact_duplicate"] * 2)
+    assert stopped.seen() == {"/", *(first or ["/plain"])}
+    assert state.exists()
+    result = crawl("Retries", **job)
+    assert result.seen() == {"/", *first, "/plain", *names}
+    assert ("simhash/asked_again" in result.stats) is not bool(first)
+    assert not state.exists(), "the next crawl is another one"
+
+
+def test_what_tells_pages_apart_in_a_job_is_known_when_it_is_resumed(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    stands_in(site, ITEMS_GONE)
+    job = {
+        "JOBDIR": "job",
+        "CONCURRENT_REQUESTS": 1,
+        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    }
+    stopped = crawl(**job, CLOSESPIDER_PAGECOUNT=1 + len(ITEMS_THERE))
+    assert not {*ITEMS_GONE[1:]} & stopped.seen()
+    assert crawl(**job).seen() == {"/", *ITEMS_THERE, *ITEMS_GONE}
+
+
+def test_of_a_dropped_page_the_next_run_knows_what_can_be_stored() -> None:
+    crawler = get_crawler(Links)
+    spider = crawler.spider = Links.from_crawler(crawler, url=SITE)
+    dropped = DroppedRequests(crawler)
+    dropped.note(Request(OTHER, callback=lambda _: None), DUPLICATE, 0, None)
+    fetched = Fetched(COPY, b"a page", None, b"")
+    dropped.note(Request(COPY, callback=spider.parse), DUPLICATE, 0, fetched)
+    state = pickle.loads(pickle.dumps(dropped.state()))
+    (page,) = DroppedRequests(crawler, state).cut_in(section_of(COPY))
+    assert (page.request.url, page.request.callback) == (COPY, spider.parse)
+    assert (page.kept_url, page.fetched) == (KEPT, fetched._replace(body=b""))
+
+
+def test_a_start_page_that_each_run_of_a_job_asks_for_is_no_wall(
+    site: Site, crawl: CrawlFixture
+) -> None:
+    start = article(prose("start"), ["/copy", "/other", "/page"])
+    site["/"] = site["/copy"] = site["/other"] = start
+    site["/page"] = article(prose("page"))
+    job = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1}
+    crawl(**job, CLOSESPIDER_PAGECOUNT=2)
+    result = crawl(**job)
+    assert result.seen() == {"/", "/page"}
+    assert site.asked["/"] == 2
