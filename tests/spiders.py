@@ -333,6 +333,18 @@ class FailsLate(Links):
             yield one
 
 
+class FailsWhenTold(Links):
+    """Fail on the page ``/kept`` once there is a file ``told``."""
+
+    async def parse(self, response: Response) -> AsyncIterator[dict[str, Any] | Request]:  # type: ignore[override]
+        if response.url.endswith("/kept"):
+            while not Path("told").exists():
+                await asyncio.sleep(0.05)
+            raise RuntimeError("a mistake in the spider")
+        for one in super().parse(response):
+            yield one
+
+
 class KillsServer(Links):
     """Kill the process of the setting ``KILLED`` at the third page."""
 

@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import FIFOCache
 from scrapy import Request
 from scrapy import signals as scrapy_signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import is_asyncio_available
@@ -89,6 +90,8 @@ MAX_UNHANDED = 100
 # of a request, which pages led to it: so many, the last first.
 MAX_IN_VAIN = 10_000
 MOST_LED_FROM = 50
+# A look at what was dropped holds for so long; Scrapy tells every five seconds of an idle spider.
+LOOK_SECONDS = 10.0
 # The page is gone, which is an answer.
 GONE = (404, 410)
 
@@ -138,6 +141,8 @@ class SimhashDownloaderMiddleware:
             self._walls = Walls(crawler, self._dropped, compares_values, known)
         asks = self.settings.skip_unchanged and self.settings.policy is None
         self._validators = Validators(crawler, parts, policy, self._run) if asks else None
+        self._look: asyncio.Future[None] | None = None
+        self._looked_until = 0.0
         self._log = logging.LoggerAdapter(logger, {"spider": crawler.spider})
         # One for each reason, and one for the rules.
         self._warnings: dict[str, RareWarning] = defaultdict(partial(RareWarning, logger, crawler))
@@ -165,6 +170,7 @@ class SimhashDownloaderMiddleware:
         middleware = cls(crawler, parts, workers, policy)
         crawler.signals.connect(middleware.spider_opened, scrapy_signals.spider_opened)
         crawler.signals.connect(middleware.spider_closed, scrapy_signals.spider_closed)
+        crawler.signals.connect(middleware.spider_idle, scrapy_signals.spider_idle)
         crawler.signals.connect(middleware.page_failed, scrapy_signals.spider_error)
         crawler.signals.connect(middleware.item_scraped, scrapy_signals.item_scraped)
         crawler.signals.connect(middleware.item_dropped, scrapy_signals.item_dropped)
@@ -186,7 +192,38 @@ class SimhashDownloaderMiddleware:
         say_what_is_between(self.crawler, self)
         spare_the_collector()
 
+    def spider_idle(self) -> None:
+        """Before a crawl of several processes ends, look for what was dropped in the index.
+
+        :raises DontCloseSpider: until that is done.
+        """
+        copies = self._dropped.copies() if self._run.is_shared else []
+        if not copies or monotonic() < self._looked_until:
+            return
+        if self._look is None or self._look.done():
+            self._look = asyncio.ensure_future(self._look_for(copies))
+        raise DontCloseSpider
+
+    async def _look_for(self, copies: list[DroppedPage]) -> None:
+        """Ask again for those for which no kept page stands by now, or if the index does not say.
+
+        Another process has taken it back, or has met something else there.  Cost: two look-ups for
+        each, of at most :data:`.MAX_DROPPED`.
+        """
+        try:
+            for one in copies:
+                has_page = False
+                with suppress(IndexUnavailableError):
+                    run = await self._run.current()
+                    has_page = await self.index.stands_for(*one.key, run.crawl)
+                if not has_page:
+                    self._dropped.ask_for(one)
+        finally:
+            self._looked_until = monotonic() + LOOK_SECONDS
+
     async def spider_closed(self, reason: str) -> None:
+        if self._look is not None:
+            self._look.cancel()
         try:
             await WORKERS.give_back(self.workers)
             left = await self._withdrawals.finish(self._in_vain)
@@ -525,6 +562,7 @@ class SimhashDownloaderMiddleware:
         is_cut = is_refuted or self.index.learned.noises.of(section_of(response.url)).cuts
         fetched = self._fetched(request, response) if is_cut else None
         dropped = self._dropped.note(request, decision, taken_back, fetched)
+        dropped.key = self._key(request, response)
         if is_refuted:
             await self._judge_again([dropped])
 

@@ -97,6 +97,8 @@ class CrawlRun:
         self._index = index
         is_named = settings.crawl is not None
         self._joins = "" if is_named else _queue_of(crawler)
+        # Whether other processes may be part of the crawl.
+        self.is_shared = is_named or bool(self._joins)
         folder = job_dir(crawler.settings)
         self._job_file = Path(folder) / JOB_FILE if folder and not is_named else None
         self._name = settings.crawl if self._job_file is None else _name_in(self._job_file)

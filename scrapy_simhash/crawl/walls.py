@@ -198,6 +198,7 @@ class DroppedPage:
     request: Request
     fetched: Fetched | None
     looks: int = 0  # so often, it was judged again as it was fetched
+    key: tuple[str, bytes] = ("", b"")  # by which the index has it
 
 
 class DroppedRequests:
@@ -220,10 +221,10 @@ class DroppedRequests:
 
     def state(self) -> list[tuple[Any, ...]]:
         """Return what another run goes on with: the requests that can be stored, and no bodies."""
-        pages = [(stored(self._crawler, page.request), page) for page in self._dropped]
+        pages = [(stored(self._crawler, one.request), one) for one in self._dropped]
         return [
-            (page.kept_url, data, page.fetched and page.fetched._replace(body=b""), page.looks)
-            for data, page in pages
+            (one.kept_url, data, one.fetched and one.fetched._replace(body=b""), one.looks, one.key)
+            for data, one in pages
             if data is not None
         ]
 
@@ -248,6 +249,10 @@ class DroppedRequests:
         page.kept_url = _kept_url(decision)
         if self._taken_back.get(page.kept_url, 0) > taken_back:
             self.ask_again_for(page.kept_url)
+
+    def copies(self) -> list[DroppedPage]:
+        """Return the pages that were dropped for a kept one."""
+        return [one for one in self._dropped if one.kept_url]
 
     def cut_in(self, section: str) -> list[DroppedPage]:
         """Return the dropped pages of a section from which noise was cut."""

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import psutil
 
 from scrapy_simhash.decision.judge import Judged, Parameters, judge
-from scrapy_simhash.decision.page import Decision, Found, Page, Row
+from scrapy_simhash.decision.page import Decision, Found, Page, Row, crawls_in
 from scrapy_simhash.errors import IndexUnavailableError
 from scrapy_simhash.index.site_knowledge import Learned
 
@@ -115,6 +115,24 @@ class Index(ABC):
 
         It got the pages of earlier runs that ended well.
         """
+
+    async def stands_for(self, scope: str, request_fingerprint: bytes, crawl: int) -> bool:
+        """Whether a kept page stands for the copy of a request, as when a crawl has judged that.
+
+        It may have been taken back meanwhile, or may say something else.
+        """
+        own = await self._row_of_request(scope, request_fingerprint)
+        if own is None or own.representative is None:
+            return False
+        kept = await self.row(own.representative)
+        if kept is None or crawl not in crawls_in(kept.page.met_by):
+            return False
+        is_near = own.page.distance_to(kept.page) <= self.parameters.distance
+        return is_near or kept.page.judged_at < own.page.judged_at
+
+    @abstractmethod
+    async def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        """Return the row of a request, None if its page is not stored."""
 
     async def learn(self, page: Page, decision: Decision) -> None:
         """Learn from an added page what its site repeats; other pages may be judged meanwhile.

@@ -256,6 +256,7 @@ def test_a_page_is_judged_again_if_a_cut_was_refuted_on_its_way_to_the_verdict(
         index=SimpleNamespace(learned=SimpleNamespace(noises=Noises())),
         _fetched=lambda _request, response: Fetched(response.url, response.body, None, b""),
         _dropped=DroppedRequests(crawler),
+        _key=lambda _request, _response: ("", b""),
         _judge_again=judge_again,
     )
     note = partial(SimhashDownloaderMiddleware._note_dropped, middleware)

@@ -289,6 +289,46 @@ def test_withdrawn_page_takes_its_copies_with_it(index: Blocking) -> None:
     assert index.check_and_add(page("b", 0b1)) == UNIQUE
 
 
+@pytest.mark.parametrize(
+    ("change", "stands"),
+    [
+        ("none", True),
+        ("met again by another crawl", True),
+        ("nearly the same text", True),
+        ("other text", False),
+        ("other text, before", True),
+        ("withdrawn", False),
+        ("withdrawn when met again", False),
+        ("forgotten", False),
+    ],
+)
+def test_a_kept_page_stands_for_a_copy_until_it_is_taken_back_or_has_changed(
+    index: Blocking, change: str, stands: bool
+) -> None:
+    ours = met_by(1)
+    kept, copy = (replace(page(name, 0, text="same"), met_by=ours) for name in "ab")
+    decision = index.check_and_add(kept)
+    assert index.check_and_add(copy).is_duplicate
+    if change == "met again by another crawl":
+        index.check_and_add(replace(kept, met_by=met_by(2)))
+    elif change == "nearly the same text":
+        index.check_and_add(replace(page("a", 0b1), met_by=ours))
+    elif change == "other text":
+        index.check_and_add(replace(page("a", MASK), met_by=ours))
+    elif change == "other text, before":
+        index.check_and_add(replace(page("a", MASK), met_by=ours, judged_at=kept.judged_at - 1))
+    elif change == "withdrawn":
+        index.withdraw("", kept.request_fingerprint, decision)
+    elif change == "withdrawn when met again":
+        index.withdraw("", kept.request_fingerprint, index.check_and_add(kept))
+    elif change == "forgotten":
+        index.forget([ids_by_name(index)["a"]])
+    assert index.stands_for("", copy.request_fingerprint, 1) is stands
+    assert not index.stands_for("", copy.request_fingerprint, 3)
+    assert not index.stands_for("", kept.request_fingerprint, 1), "it is no copy"
+    assert not index.stands_for("", b"unknown", 1)
+
+
 def test_withdrawn_duplicate_changes_nothing(index: Blocking) -> None:
     index.check_and_add(page("a", 0b0))
     copy = page("b", 0b1)

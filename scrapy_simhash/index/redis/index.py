@@ -305,10 +305,10 @@ class RedisIndex(Index):
             are_left_out=bool(are_left_out),
         )
 
-    async def _row_of_request(self, name: str, request_fingerprint: bytes) -> Row | None:
-        scope = await self._scope(name)
+    async def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        known = await self._scope(scope)
         question = self._buckets.question_of_request(request_fingerprint)
-        return _own_row(scope, await self._ask(scope, "check", question))
+        return _own_row(known, await self._ask(known, "check", question))
 
     async def _until_done(
         self, row: Row, step: Callable[[StoredRow], Coroutine[Any, Any, bool]]

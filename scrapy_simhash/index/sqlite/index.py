@@ -221,6 +221,10 @@ class SQLiteIndex(Index):
                 return None
             return own.page
 
+    async def _row_of_request(self, scope: str, request_fingerprint: bytes) -> Row | None:
+        with schema.errors_translated(self.path):
+            return self._rows.of_request(scope, request_fingerprint)
+
     async def begin_crawl(self, spider: str, name: str | None = None, joins: str = "") -> Run:
         with self._transaction():
             now = time.time()
