@@ -133,8 +133,8 @@ class SimhashDownloaderMiddleware:
         self._kept = KeptPages(self._store_again)
         compares_values = self.settings.verifies and self.settings.takes == ITEMS
         # A run that is killed leaves what the one before it has left.
-        self._state: JobState[tuple[list[Any], dict[str, Any]]] = JobState(crawler, "walls")
-        dropped, known = self._state.load() or ([], {})
+        self._state: JobState[tuple[list[Any], dict[str, Any], bool]] = JobState(crawler, "walls")
+        dropped, known, is_more = self._state.load() or ([], {}, False)
         self._dropped = DroppedRequests(crawler, dropped)
         self._walls = None
         if self.settings.walls == "pass":
@@ -151,7 +151,7 @@ class SimhashDownloaderMiddleware:
         # Pages whose links had no answer, and all that led to them: these are asked for in the next
         # crawl, too; and whether some that led to them are not known.
         self._in_vain: set[tuple[str, str]] = set()
-        self._is_more_in_vain = False
+        self._is_more_in_vain = is_more
         self._withdrawals = Withdrawals(
             self.index, partial(crawler.stats.inc_value, "simhash/withdrawn")
         )
@@ -235,7 +235,7 @@ class SimhashDownloaderMiddleware:
                 self._state.remove()
             else:
                 known = {} if self._walls is None else self._walls.state()
-                self._state.save((self._dropped.state(), known))
+                self._state.save((self._dropped.state(), known, self._is_more_in_vain))
             if left:
                 self._log.warning(
                     "Pages that could not be used are still in the index: %(n)d. So no page of "

@@ -649,7 +649,7 @@ def test_of_a_dropped_page_the_next_run_knows_what_can_be_stored() -> None:
     crawler = get_crawler(Links)
     spider = crawler.spider = Links.from_crawler(crawler, url=SITE)
     dropped = DroppedRequests(crawler)
-    dropped.note(Request(OTHER, callback=lambda _: None), DUPLICATE, 0, None)
+    dropped.note(Request(OTHER, callback=print), DUPLICATE, 0, None)
     fetched = Fetched(COPY, b"a page", None, b"")
     dropped.note(Request(COPY, callback=spider.parse), DUPLICATE, 0, fetched)
     state = pickle.loads(pickle.dumps(dropped.state()))
