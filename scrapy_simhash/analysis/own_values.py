@@ -194,9 +194,10 @@ def _put(held: Arrays, is_own: bytearray, kinds: bytearray, kind: int, into: Arr
         is_whole = kind == 2 and kinds[chain] == 3
         if is_own[number] == (kind == 1) and (kind == 1 or kinds[chain] == kind or is_whole):
             chosen[count] = ids[chain] & _VALUE | loose[number] & _PLACE
-            chosen_loose[count] = loose[number]
             if is_whole:
                 chosen_loose[count] = ids[chain] & _VALUE | loose[number] & _BESIDE_BIT
+            else:
+                chosen_loose[count] = loose[number]
             count += 1
     for one, those in zip(into, (chosen, chosen_loose), strict=True):
         one.frombytes(bytes(those[:count]))

@@ -335,8 +335,8 @@ class SimhashDownloaderMiddleware:
         led_from = request.meta.get(LED_FROM_META_KEY, ())
         if len(self._in_vain) < MAX_IN_VAIN:
             self._in_vain.update(map(tuple, led_from))
-        self._is_more_in_vain |= len(led_from) == MOST_LED_FROM
-        self._is_more_in_vain |= len(self._in_vain) >= MAX_IN_VAIN
+        is_full = len(self._in_vain) >= MAX_IN_VAIN
+        self._is_more_in_vain |= is_full or len(led_from) == MOST_LED_FROM
 
     def note_cut(self, request: Request) -> None:
         """Note that a request of a callback is not sent, since it is too deep."""

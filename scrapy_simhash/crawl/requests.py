@@ -641,11 +641,12 @@ def stored(crawler: Crawler, request: Request, **meta: Any) -> bytes | None:
 
 def restored(crawler: Crawler, data: bytes) -> Request | None:
     """Return a stored request; None, with a warning, if the spider has lost its callback, say."""
+    values: dict[str, Any] = {}
     try:
-        # Scrapy unpickles the other files in a JOBDIR, too.
-        return request_from_dict(pickle.loads(data), spider=crawler.spider)  # noqa: S301
+        values = pickle.loads(data)  # noqa: S301 - Scrapy unpickles the other files of a job, too
+        return request_from_dict(values, spider=crawler.spider)
     except Exception:
-        logger.warning("A stored request cannot be sent", exc_info=True)
+        logger.warning("A stored request cannot be sent: %s", values.get("url"), exc_info=True)
         return None
 
 

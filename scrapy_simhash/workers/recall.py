@@ -20,8 +20,8 @@ from scrapy_simhash.workers.pool import Workers
 
 # Hold some 8,000 pages of 74 blocks, the median of a documentation site.
 MAX_BYTES = 16 << 20
-# The memory of an entry without its string of bytes, by tracemalloc.
-ENTRY_BYTES = 500
+# The memory of an entry without its pickle, by tracemalloc.
+ENTRY_BYTES = 600
 
 # A hash of a body that is fast, but may be that of another, its encoding, and where it was.
 _Key = tuple[bytes, str | None, str]
@@ -41,8 +41,8 @@ class RecallingWorkers(Workers):
     def __init__(self, workers: Workers, url_counts: bool, max_bytes: int = MAX_BYTES) -> None:
         self._workers = workers
         self._url_counts = url_counts
-        # What is cut from a page is a part of the key: a number.
-        # Of an error as well: pickled, it takes a third of the memory, as an analysis does.
+        # What is cut from a page is a part of the key: a number.  An error is pickled, too, and
+        # takes a third of the memory.
         self._known: LRUCache[tuple[_Key, int], Outcome] = LRUCache(max_bytes, _size_of)
         self._twins: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
 
