@@ -20,7 +20,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import judging, walls
 from scrapy_simhash.crawl.judging import SimhashDownloaderMiddleware
-from scrapy_simhash.crawl.requests import mark_posted
+from scrapy_simhash.crawl.requests import mark_posted, restored, stored
 from scrapy_simhash.crawl.walls import (
     FEW_TELLING_PAGES,
     MAX_DROPPED_BODY,
@@ -656,6 +656,17 @@ def test_of_a_dropped_page_the_next_run_knows_what_can_be_stored() -> None:
     (page,) = DroppedRequests(crawler, state).cut_in(section_of(COPY))
     assert (page.request.url, page.request.callback) == (COPY, spider.parse)
     assert (page.kept_url, page.fetched) == (KEPT, fetched._replace(body=b""))
+
+
+def test_a_stored_request_whose_callback_is_gone_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    crawler = get_crawler(Links)
+    crawler.spider = Links.from_crawler(crawler, url=SITE)
+    data = stored(crawler, Request(COPY, callback=crawler.spider.parse))
+    assert data is not None
+    assert restored(crawler, pickle.dumps({**pickle.loads(data), "callback": "gone"})) is None
+    assert f"A stored request cannot be sent: {COPY}" in caplog.text
 
 
 def test_a_start_page_that_each_run_of_a_job_asks_for_is_no_wall(
