@@ -160,8 +160,11 @@ class Noise:
         """Whether something is known to change in a place by itself."""
         return cut in self.cuts.places.get(place, ())
 
-    def learn(self, found: Differences) -> None:
-        """Learn from two visits to one page."""
+    def learn(self, found: Differences, audited: Collection[tuple[int, Cut]] = ()) -> None:
+        """Learn from two visits to one page what is noise, beside what is *audited*.
+
+        A page that is audited has the texts of another: what comes behind them says no more.
+        """
         returning = set()
         for key, values in found.values.items():
             known = self._values.setdefault(key, set())
@@ -186,12 +189,17 @@ class Noise:
                     self._seen[key[0], WHOLE] = NEVER_NOISE, 0
         self._wide |= found.wide
         self._note_left_out(found.left_out)
-        changed = self._changed(found)
+        changed = {
+            (place, cut)
+            for place, cut in self._changed(found).difference(audited)
+            if (found.wide.get(place), cut) not in audited
+        }
         for key in changed:
             visits, changes = self._seen.pop(key, (0, 0))
             self._seen[key] = visits + 1, changes + 1
-        for key, (visits, changes) in self._seen.items():
-            if found.is_same(key) and key not in changed:
+        for key in self._seen.keys() - changed - set(audited):
+            if found.is_same(key):
+                visits, changes = self._seen[key]
                 self._seen[key] = visits + 1, changes
         while len(self._seen) > MAX_WATCHED:
             del self._seen[next(iter(self._seen))]
@@ -234,12 +242,11 @@ class Noise:
 
         What stays where nothing changes in its place is the pages' own, and noise of other pages:
         it is never cut again once it has stayed at :data:`STAYING` visits to pages of one kind, or
-        of several kinds, one more for each kind in which it changes.
+        of several kinds, one more for each kind in which it changes.  What is not cut may be.
         """
-        known: list[tuple[int, Cut]]
-        known = [(place, cut) for place, cuts in self.cuts.places.items() for cut in cuts]
-        known += ((EVERYWHERE, ("parameter", name)) for name in self.cuts.parameters)
-        self._note_left_out(found.left_out)
+        known: set[tuple[int, Cut]]
+        known = {(place, cut) for place, cuts in self.cuts.places.items() for cut in cuts}
+        known |= {(EVERYWHERE, ("parameter", name)) for name in self.cuts.parameters}
         for key in known:
             stays = self._stays.setdefault(key, Counter())
             if key in found.changed:
@@ -252,7 +259,7 @@ class Noise:
                     self.refuted += 1
             if len(stays) > MOST_KINDS:
                 stays.clear()
-        self._decide()
+        self.learn(found, known)
 
     def merge(self, other: Noise) -> None:
         """Take over what *other* has seen more of, from the same section."""

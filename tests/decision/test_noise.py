@@ -391,6 +391,13 @@ def test_what_changes_now_and_then_on_pages_of_a_kind_is_noise_there() -> None:
     assert not noise.refuted
 
 
+def test_an_audit_teaches_what_is_not_cut_yet_as_any_visit_does() -> None:
+    noise = learned(*[changed(7, WHOLE)] * 3, *[changed(9, WHOLE)] * (AGREEING - 1))
+    assert noise.cuts.places == {7: (WHOLE,)}
+    noise.audit(changed(9, WHOLE), "/page*")
+    assert noise.cuts.places == {7: (WHOLE,), 9: (WHOLE,)}
+
+
 def test_one_change_among_many_visits_to_a_kind_may_be_for_good() -> None:
     noise = learned(*[changed(7, WHOLE)] * 9)
     for found in (changed(7, WHOLE), *[changed(9, same=[7])] * 2 * STAYING):
