@@ -47,7 +47,8 @@ cdef class ValueRows:
 
 @cython.locals(
     loose=cython.ulonglong[::1], chain_of=cython.int[::1], ids=cython.ulonglong[::1],
-    bases=cython.int[::1], number=int, chain=int, value=uint64_t,
+    bases=cython.int[::1], number=int, chain=int, value=uint64_t, places=set,
+    place=uint64_t, has_own=bytearray, is_combined=bint,
 )
 cpdef bytearray sort_out(list held, object template, object found)
 @cython.locals(

@@ -178,9 +178,20 @@ def sort_out(held: list[array[int]], template: Collection[int], found: PageValue
     _put(held, is_own, kinds, 0, (found.repeated, found.repeated_loose))
     _note_long_shapes(held, template, found, is_own)
     _note_small_shapes(held, template, found, is_own, kinds)
+    has_own = bytearray(len(ids))
     for number in range(len(loose)):
-        if kinds[chain_of[number]] >= 2:
+        if is_own[number] and loose[number] & _PLACE > _NOWHERE:
+            has_own[chain_of[number]] = 1
+    places: set[int] = set()
+    for number in range(len(loose)):
+        chain, place = chain_of[number], loose[number] & _PLACE
+        # In the content, a chain may be its own of which the section repeats all but how it ends.
+        is_combined = kinds[chain] & 1 and not has_own[chain] and not place & _NOWHERE
+        if place > _NOWHERE and (is_own[number] or is_combined):
+            places.add(place)
+        if kinds[chain] >= 2:
             is_own[number] = 2
+    found.places.extend(places)
     return is_own
 
 

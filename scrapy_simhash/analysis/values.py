@@ -751,15 +751,18 @@ class Reader:
         has_small = frame.smalls != 0 or items != 0 or frame.has_small_parts
         if has_small:
             parent.has_small_parts = True
-        if frame.is_apart or (frame.parts == 1 and not (frame.smalls or items)):
+        if frame.is_apart:
+            return
+        records = self._records.setdefault(mix(frame.place, frame.depth), [])
+        if frame.parts == 1 and not (frame.smalls or items):  # what is in it says the same
+            records.append((0, -1, frame.at, 0, 0, 0))
             return
         # What is small is one chain if there is nothing else, and no heading but the first.
-        is_told = frame.kind.is_row or (has_small and (frame.parts or frame.is_cut))
-        number = self._rows.begin(whole, -1) if is_told else -1
+        is_told = frame.parts > 1 or (has_small and (frame.parts or frame.is_cut))
+        number = self._rows.begin(whole, -1) if is_told or frame.kind.is_row else -1
         loose = whole & _VALUE | self._in_value(frame, frame.outer)
         last = self._addresses.count
-        record = loose, number, frame.at, frame.named_at, frame.address, last
-        self._records.setdefault(mix(frame.place, frame.depth), []).append(record)
+        records.append((loose, number, frame.at, frame.named_at, frame.address, last))
 
     def _note_records(self) -> None:
         """Take note of the records: rows, and the big elements that have others in their place."""

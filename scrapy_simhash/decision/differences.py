@@ -432,6 +432,13 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut] 
     elif len(one) == len(two):
         pairs = [(a, b) for a, b in zip(one, two, strict=True) if a != b]
         found += [_change(a, b, kind == "text", len(one) == 1) for a, b in pairs]
+        if any(some and WHOLE not in some for some in found):
+            # A token beside data that have one: of these, something stays.
+            many = [len(WORDS.findall(a)) for a, _ in pairs]
+            found = [
+                [("words", 0, many[at], 0)] if some == [WHOLE] else some
+                for at, some in enumerate(found)
+            ]
     if None in found:
         return None
     cuts = {*in_order({cut for some in found for cut in some or ()})[:MOST_CUTS]}

@@ -270,6 +270,7 @@ class PageValues:
     loose: array[int] = field(default_factory=lambda: array("Q"))
     addresses: Addresses = field(default_factory=Addresses)
     told_values: ToldValues = field(default_factory=ToldValues)
+    places: array[int] = field(default_factory=lambda: array("H"))
     is_whole: bool = True
     is_shell: bool = False
 
@@ -285,7 +286,7 @@ class PageValues:
         """
         if not self.is_whole:
             return None
-        places = _places_of(self.own)
+        places = set(self.places)
         values = self.hashes(places) | self.bare_hashes
         if _EXACT_HEAD.size + 2 * len(places) + HASH_BYTES * len(values) <= most:
             held = struct.pack(f">{len(places)}H", *sorted(places)), pack_hashes(values)
@@ -317,11 +318,6 @@ def is_all(stored: bytes | None) -> bool:
     return stored is None or stored[0] == _EXACT
 
 
-def _places_of(values: Iterable[int]) -> set[int]:
-    """Return the places of some values, without those of ends."""
-    return {value & PLACE for value in values if value & PLACE > NOWHERE}
-
-
 def _bits_of(places: Iterable[int]) -> bytes:
     bits = bytearray(_PLACE_BYTES)
     for place in places:
@@ -351,8 +347,8 @@ def _unpacked(stored: bytes) -> _Kept:
 
 @lru_cache(MOST_TEMPLATES)
 def _places_in_content(template: frozenset[int]) -> frozenset[int]:
-    """Return where a section repeats something in the content."""
-    return frozenset(place for place in _places_of(template) if not place & NOWHERE)
+    """Return where a section repeats something in the content, but for ends."""
+    return frozenset(value & PLACE for value in template if value & PLACE and not value & NOWHERE)
 
 
 class Comparable:

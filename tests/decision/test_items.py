@@ -253,6 +253,21 @@ def test_what_the_section_repeats_is_new_where_the_kept_page_says_something_else
     assert (found.verdict, found.reason) == ("variant", "new_text")
 
 
+def test_a_combination_that_the_section_repeats_is_new_where_the_kept_page_has_another(
+    judge: Judge,
+) -> None:
+    def pool(number: int, closes_early: str) -> str:
+        days = "Monday", "Tuesday", "Wednesday", "Thursday", "Friday"
+        hours = (f"<dt>{day}<dd>9 to {(18, 13)[day == closes_early]}" for day in days)
+        return shop_page(f"<dl>{''.join(hours)}</dl>", prose(f"pool {number}", 80))
+
+    for n in range(100):
+        judge(f"/{n}", pool(n, "Wednesday" if n % 20 else "Friday"))
+    judge("/kept", pool(100, "Friday"))
+    found = judge("/other", pool(100, "Wednesday"))
+    assert (found.verdict, found.representative) == ("variant", f"{SITE}/kept")
+
+
 @pytest.mark.parametrize("kept", ["/old/1", "/new/1"])
 def test_a_copy_in_another_section_is_dropped(judge: Judge, kept: str) -> None:
     settled(judge, "/old")

@@ -179,6 +179,16 @@ def test_what_is_written_in_another_way_has_not_changed(kind: str, one: str, two
     assert not found.same_places
 
 
+def test_beside_data_of_which_something_stays_a_token_is_cut_by_its_words() -> None:
+    """Of two elements with one class: all of one changes, and one word of the other."""
+    first, second = ([n, f'{{"t":"{n}","qty":310}}'] for n in ("1a7", "2b3"))
+    cuts = Cuts(places={7: in_order(cuts_of("value", first, second))})
+    assert cuts.text(7, "9d8") == cuts.text(7, "8e7")
+    assert cuts.text(7, '{"t":"9d8","qty":310}') == cuts.text(7, '{"t":"8e7","qty":310}')
+    assert cuts.text(7, '{"t":"9d8","qty":310}') != cuts.text(7, '{"t":"9d8","qty":311}')
+    assert cuts_of("value", first[:1], second[:1]) == {WHOLE}
+
+
 def test_of_too_many_parameters_nothing_is_said() -> None:
     one, two = (
         addresses(*(f"/view?n{number}={number}{letter}" for number in range(MOST_CUTS + 1)))

@@ -31,6 +31,7 @@ ITEMS_OF = (
 )
 
 
+QUESTIONS = prose("first question", 20), prose("other question", 20)
 A, B, C = "Yoga for all of you", "Boxing for women and men", "A run of five miles"
 
 
@@ -218,6 +219,14 @@ SWAPPED: dict[str, tuple[str, str]] = {
     "how often a row has a picture": repeats('<tr><td><img src="/{}.png"><td>Olympic medal</tr>'),
     "how often a script has a picture": repeats(
         '<script>x={{"n":1,"img":"https://i.example/{}.png","is":true}}</script>'
+    ),
+    "long answers": tuple(  # type: ignore[dict-item]
+        "".join(f"<div><p>{q}</p><p>{a}</p></div>" for q, a in zip(QUESTIONS, of, strict=True))
+        for of in permutations((LONG, OTHER_LONG))
+    ),
+    "a reply to a comment": tuple(  # type: ignore[dict-item]
+        "".join(f"<div class=c><p>{q}</p>{a}</div>" for q, a in zip(QUESTIONS, of, strict=True))
+        for of in permutations(("", f"<div class=c><p>{LONG}</p></div>"))
     ),
     "long items of an ol": (
         f"<ol><li><b>First</b> {LONG}</li><li><b>Other</b> {OTHER_LONG}</li></ol>",
