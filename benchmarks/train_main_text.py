@@ -5,9 +5,9 @@ Murrough Foley, 2026): FOLDER/html/ID.html.gz and FOLDER/ground-truth/ID.json.  
 page is labelled with the share of its words that are in the longest common subsequence of the words
 of the page and of the gold text.  From the labels come the weights of names (log odds that a block
 below an element with that word in its names is main text, against its page, as a mean over
-domains), and boosted trees.  Prints the mean word F1 of all pages and of each type, each page
-judged by a model that has seen no page of its domain.  With --write, trains on all pages and
-writes the table.
+domains), those of words of texts, and boosted trees.  Prints the mean word F1 of all pages and of
+each type, each page judged by a model that has seen no page of its domain.  With --write, trains on
+all pages and writes the table.
 
 Leaves out: time (bench_extraction.py), decisions (bench_quality.py).  Needs numpy, lightgbm and
 rapidfuzz, which the package does not.
@@ -25,7 +25,7 @@ import re
 import statistics
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import pairwise
 from multiprocessing import Pool
@@ -39,7 +39,14 @@ from rapidfuzz.distance import LCSseq
 
 from scrapy_simhash.analysis import main_blocks
 from scrapy_simhash.analysis.blocks import Block, Outline
-from scrapy_simhash.analysis.main_blocks import FEATURES, Chooser, read_names, words_of
+from scrapy_simhash.analysis.events import MARK
+from scrapy_simhash.analysis.main_blocks import (
+    FEATURES,
+    Chooser,
+    read_names,
+    weights_by_slot,
+    words_of,
+)
 from scrapy_simhash.analysis.tree import decode, parse, walk
 
 FOLDS = 5
@@ -52,17 +59,23 @@ SAMPLED = 0.4  # of the blocks of a page, in training
 LEAST_DOMAINS = 30
 LEAST_ODDS = 0.6
 FEW_DOMAINS = 6
+# Of the words of texts, those without these: years, and what a page hides.
+NO_WORD = re.compile(rf"[\d={MARK}]")
 WORD = re.compile(r"\w+")
 
 ORIGIN = """The table of the model that chooses the main text: see main_blocks.py.
 Made by benchmarks/train_main_text.py from the {pages:,} development pages of WCXB, the Web Content
 Extraction Benchmark (Murrough Foley, 2026, CC-BY-4.0).  Nothing of these pages is in it but words
-that occur in the names of elements on {domains} of their domains or more.  Licence: the package's.
+that occur in texts or in the names of elements on {domains} of their domains or more.  Licence: the
+package's.
 First, the log odds that a block is main text, below an element with this word in its tag, class or
-id.  Then trees, between semicolons.  The nodes of each in order: a feature with its bound, the tree
-for values up to it, the tree for greater ones; or a value.
+id; and the log odds, in tenths, that a block with this word in its text is not.  Then trees,
+between semicolons.  The nodes of each in order: a feature with its bound, the tree for values up to
+it, the tree for greater ones; or a value.
 
 {names}
+
+{words}
 
 {trees}
 """
@@ -119,7 +132,30 @@ def words_above(page: Page) -> list[set[str]]:
     return [above[section] for section, _ in page.outline.places]
 
 
-def weights_of_names(pages: list[Page]) -> dict[str, float]:
+def words_within(page: Page) -> list[set[str]]:
+    """The words of the text of each block."""
+    return [
+        {word for word in block.text.lower().split() if not NO_WORD.search(word)}
+        for block in page.blocks
+    ]
+
+
+class Weights(NamedTuple):
+    names: dict[str, float]
+    words: dict[str, int]
+
+
+def weights_of(pages: list[Page]) -> Weights:
+    against = {word: round(-10 * odds) for word, odds in log_odds(pages, words_within).items()}
+    return Weights(
+        {word: round(odds, 1) for word, odds in log_odds(pages, words_above).items()},
+        {word: tenths for word, tenths in against.items() if tenths > 0},
+    )
+
+
+def log_odds(
+    pages: list[Page], words_of_blocks: Callable[[Page], list[set[str]]]
+) -> dict[str, float]:
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
 
     def odds(share: float) -> float:
@@ -128,7 +164,9 @@ def weights_of_names(pages: list[Page]) -> dict[str, float]:
     for page in pages:
         share: dict[str, float] = defaultdict(float)
         total: dict[str, float] = defaultdict(float)
-        for words, counts, label in zip(words_above(page), page.counts, page.labels, strict=True):
+        for words, counts, label in zip(
+            words_of_blocks(page), page.counts, page.labels, strict=True
+        ):
             weight = math.log1p(counts.total())
             for word in (*words, ""):  # the empty one stands for the page
                 share[word] += weight * label
@@ -144,12 +182,13 @@ def weights_of_names(pages: list[Page]) -> dict[str, float]:
         means = [statistics.mean(one) for one in of.values()]
         weight = sum(means) / (len(means) + FEW_DOMAINS)
         if word and len(means) >= LEAST_DOMAINS and abs(weight) >= LEAST_ODDS:
-            weights[word] = round(weight, 1)
+            weights[word] = weight
     return weights
 
 
-def rows(page: Page, weights: Mapping[str, float]) -> np.ndarray[Any, Any]:
-    main_blocks.known_names = cache(partial(read_names, weights=weights))
+def rows(page: Page, weights: Weights) -> np.ndarray[Any, Any]:
+    main_blocks.known_names = cache(partial(read_names, weights=weights.names))
+    main_blocks.SLOTS = weights_by_slot(weights.words)
     if not page.blocks:
         return np.zeros((0, len(FEATURES)))
     chooser = Chooser(page.blocks, page.outline)
@@ -213,7 +252,7 @@ def cross_validate(pages: list[Page]) -> None:
     scores = defaultdict(list)
     for fold in range(FOLDS):
         seen = [page for page in pages if fold_of[page.domain] != fold]
-        weights = weights_of_names(seen)
+        weights = weights_of(seen)
         model = fitted(seen, [rows(page, weights) for page in seen])
         for page in pages:
             if fold_of[page.domain] == fold:
@@ -238,14 +277,18 @@ def wrapped(text: str, indent: str = "") -> str:
 
 
 def table_of(pages: list[Page]) -> str:
-    weights = weights_of_names(pages)
+    weights = weights_of(pages)
     model = fitted(pages, [rows(page, weights) for page in pages]).dump_model()
-    names = " ".join(f"{word}={weight:g}" for word, weight in sorted(weights.items()))
+    names, words = (
+        " ".join(f"{word}={weight:g}" for word, weight in sorted(table.items()))
+        for table in weights
+    )
     trees = [line_of(tree["tree_structure"]) for tree in model["tree_info"]]
     return ORIGIN.format(
         pages=len(pages),
         domains=LEAST_DOMAINS,
         names=wrapped(names),
+        words=wrapped(words),
         trees=";\n".join(wrapped(tree, "    ") for tree in trees),
     )
 

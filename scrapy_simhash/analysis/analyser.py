@@ -188,7 +188,7 @@ class Analyser:
                 "tokens 2: nfkc, casefold, hidden ones marked",
                 f"features {scheme.identity}",
                 f"extractor {extractor_identity(extractor)}",
-                f"content 23 for {takes}" if verify else "unverified",
+                f"content 24 for {takes}" if verify else "unverified",
             ]
         )
         return cls(extractor, scheme, verify, takes, identity)

@@ -9,13 +9,17 @@ cdef int[::1] _NODE_FEATURES, _NODE_GREATER, _ROOTS
 cdef double[::1] _NODE_BOUNDS
 
 
+@cython.locals(letter=Py_UCS4, total=int, slot="unsigned int")
+cpdef int weight_of_words(str text, unsigned char[::1] slots) except -1
+
+
 cdef class Section:
     cdef public Section above
     cdef public int kind, around
-    cdef public double name, worst, best, names, size, links, blocks, long
+    cdef public double name, worst, best, names, size, links, blocks, long, words
     cdef public uint64_t series
 
-    cpdef add(self, double size, double links, double blocks, double long)
+    cpdef add(self, double size, double links, double blocks, double long, double words)
 
 
 cdef class Series:
@@ -26,7 +30,7 @@ cdef class Spot:
     cdef public Section section
     cdef public Series series
     cdef public object id
-    cdef public double size, links, share
+    cdef public double size, links, share, words
     cdef public bint is_long, ends, is_hidden, is_beside
 
 
@@ -39,7 +43,7 @@ cdef class Chooser:
     cdef public double[::1] row
 
     @cython.locals(
-        sections=list, all_series=dict, section=Section, series=Series, spot=Spot,
+        sections=list, all_series=dict, section=Section, one=Section, series=Series, spot=Spot,
         at=Py_ssize_t, links=double,
     )
     cdef Section _added_up(self, list blocks, object outline)

@@ -31,8 +31,9 @@ from scrapy_simhash.analysis.fingerprint import hash_feature
 from scrapy_simhash.hashes import mix
 
 _MODEL = files("scrapy_simhash.analysis").joinpath("model.txt").read_text(encoding="utf-8")
-_ABOUT, _NAMES, TREES = _MODEL.split("\n\n")
+_ABOUT, _NAMES, _WORDS, TREES = _MODEL.split("\n\n")
 NAMES = {word: float(odds) for word, odds in (pair.split("=") for pair in _NAMES.split())}
+WORDS = {word: int(tenths) for word, tenths in (pair.split("=") for pair in _WORDS.split())}
 
 # About ten words.
 LONG_BYTES = 50
@@ -72,13 +73,15 @@ FEATURES = (
     *("series", "series mean", "series links"),
     # the page
     *("page size", "page links", "page long", "page long blocks"),
+    # the words of texts beside main text, by their weights: of the block, and of its sections
+    *("words", "words 3", "words 4"),
 )
 _WIDTH = len(FEATURES)
 _NO_HEADING = -1e6
 
 _ENDS = (".", "!", "?", "…", "。", "！", "？", ":", '"', "”", ")")
 _CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_WORDS = re.compile(r"[a-z]{2,}")
+_LETTERS = re.compile(r"[a-z]{2,}")
 
 
 @remembering(KNOWN_WORDS)
@@ -88,7 +91,7 @@ def words_of(name: str) -> frozenset[str]:
     >>> sorted(words_of("mainContent-12"))
     ['content', 'main']
     """
-    return frozenset(_WORDS.findall(_CASE.sub(" ", name).lower()))
+    return frozenset(_LETTERS.findall(_CASE.sub(" ", name).lower()))
 
 
 def read_names(
@@ -117,6 +120,32 @@ def known_names(names: str) -> tuple[int, int, float, float, float, int]:
     return read_names(names, NAMES)
 
 
+def weights_by_slot(weights: Mapping[str, int]) -> bytearray:
+    """Return the weight of each slot: a hash of 16 bits of a word, the same in both cases."""
+    slots = bytearray(1 << 16)
+    for word, weight in weights.items():
+        slot = 0
+        for letter in word:
+            slot = (33 * slot + (ord(letter) | 32)) & 0xFFFF
+        slots[slot] = weight
+    return slots
+
+
+def weight_of_words(text: str, slots: bytearray) -> int:
+    """Return the sum of the weights of the words of a text, none of which is made: that is slow."""
+    total = slot = 0
+    for letter in text:
+        if letter == " ":
+            total += slots[slot]
+            slot = 0
+        else:
+            slot = (33 * slot + (ord(letter) | 32)) & 0xFFFF
+    return total + slots[slot]
+
+
+SLOTS = weights_by_slot(WORDS)
+
+
 class Section:
     """A section of a page, and the sums of the blocks in it."""
 
@@ -124,7 +153,7 @@ class Section:
         self.kind, self.around, self.name, self.worst, self.best, self.series = known_names(names)
         self.above = self if above is None else above
         self.names = self.name
-        self.size = self.links = self.blocks = self.long = 0.0
+        self.size = self.links = self.blocks = self.long = self.words = 0.0
         if above is not None:
             self.around |= above.around
             self.names += FADING * above.names
@@ -132,11 +161,12 @@ class Section:
             self.best = max(self.best, above.best)
             self.series = mix(above.series, self.series)
 
-    def add(self, size: float, links: float, blocks: float, long: float) -> None:
+    def add(self, size: float, links: float, blocks: float, long: float, words: float) -> None:
         self.size += size
         self.links += links
         self.blocks += blocks
         self.long += long
+        self.words += words
 
 
 class Series:
@@ -159,6 +189,7 @@ class Spot:
         self.ends = text.endswith(_ENDS)
         self.is_hidden = MARK in text
         self.is_beside = block.is_beside
+        self.words = weight_of_words(text, SLOTS)
         self.id = block.id
         self.share = 0.0
 
@@ -194,14 +225,14 @@ class Chooser:
             series.blocks += 1
             series.size += spot.size
             series.links += links
-            section.add(spot.size, links * spot.size, 1, spot.is_long)
+            section.add(spot.size, links * spot.size, 1, spot.is_long, spot.words)
             self.copies[block.id] = self.copies.get(block.id, 0) + 1
             if block.is_heading and self.heading == _NO_HEADING:
                 self.heading = len(self.spots)
             self.spots.append(spot)
         for at in range(len(sections) - 1, 0, -1):
-            section = sections[at]
-            section.above.add(section.size, section.links, section.blocks, section.long)
+            one = sections[at]
+            one.above.add(one.size, one.links, one.blocks, one.long, one.words)
         return sections[0]
 
     def look_at(self, at: int) -> None:
@@ -262,6 +293,9 @@ class Chooser:
         row[55] = page.links / page.size
         row[56] = page.long / page.blocks
         row[57] = page.long
+        row[58] = spot.words
+        row[59] = three.words / three.size
+        row[60] = four.words / four.size
         self.seen.add(spot.id)
         self.before += spot.size
         self.long += spot.is_long

@@ -244,7 +244,7 @@ def test_scheme_names_extractor_and_version() -> None:
     trafilatura = Analyser.create(extractor="trafilatura").identity
     assert f"extractor trafilatura-{version('trafilatura')} with threads" in trafilatura
     custom = Analyser.create(extractor="tests.extractors.rude_text").identity
-    assert custom.endswith("extractor tests.extractors.rude_text; content 23 for items")
+    assert custom.endswith("extractor tests.extractors.rude_text; content 24 for items")
 
 
 def test_extractor_in_the_script_that_runs_is_refused(tmp_path: Path) -> None:

@@ -13,9 +13,12 @@ from scrapy_simhash.analysis.main_blocks import (
     FEATURES,
     NAMES,
     TREES,
+    WORDS,
     Chooser,
     main_blocks,
     read_names,
+    weight_of_words,
+    weights_by_slot,
 )
 from scrapy_simhash.analysis.tree import parse, walk
 from tests.analysis.test_walk import documents
@@ -129,6 +132,23 @@ def test_names_count_by_their_words_and_up_to_a_bound() -> None:
     assert read_names("div row-1", weights)[5] == read_names("div row-2", weights)[5]
 
 
+def test_words_of_texts_count_each_time_in_both_cases() -> None:
+    slots = weights_by_slot({"cookies": 14, "©": 9, "по": 5})
+    assert weight_of_words("Cookies, cookies COOKIES ©", slots) == 14 + 14 + 9
+    assert weight_of_words("cookie s", slots) == 0
+    assert weight_of_words("", slots) == 0
+
+
+def test_words_count_for_the_sections_around_them() -> None:
+    notice = "<div><div>Cookies<p>Privacy</p></div>Oak</div>"
+    page = walked(f"<div><div>{notice}Menu</div>Cart</div>{paragraphs('lamp', 1)}")
+    row = row_of(page, 0)
+    third = sum(WORDS[word] for word in ("cookies", "privacy", "menu"))
+    assert row["words"] == WORDS["cookies"] > 0
+    assert row["words 3"] == third / (7 + 7 + 3 + 4)
+    assert row["words 4"] == (third + WORDS["cart"]) / (7 + 7 + 3 + 4 + 4)
+
+
 def test_the_chosen_blocks_are_those_of_the_highest_expected_f1() -> None:
     page = walked("".join(f"<p>{'x' * (10 + i)}</p>" for i in range(8)))
     chooser = Chooser(page.blocks, page.outline)
@@ -160,6 +180,7 @@ def test_the_model_is_as_small_as_documented() -> None:
     assert len(trees) <= 100
     assert max(len(tree.split()) for tree in trees) <= 15  # 8 leaves
     assert len(NAMES) <= 1_000
+    assert len(WORDS) <= 300
 
 
 IN_PYTHON = in_python(built)
