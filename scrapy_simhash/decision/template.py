@@ -102,13 +102,14 @@ class Template:
         self._pages += self._weight
         weight, recent, earlier = self._weight, self._recent, self._earlier
         threshold, met = self._threshold(), set(_ends(blocks))
-        # The threshold only rises: only blocks of this page can get above it.
-        frequent = {block for block in self._frequent - met if self._count(block) > threshold}
+        # The threshold only rises: blocks of this page alone get above it, and others below.
+        frequent = self._frequent
+        frequent -= {block for block in frequent - met if self._count(block) <= threshold}
         for block in met:
             recent[block] = count = (recent.get(block) or earlier.pop(block, 0.0)) + weight
             if count > threshold:
                 frequent.add(block)
-        self._note_frequent(frequent)
+        self._note_frequent(met)
         if len(self._recent) > MAX_BLOCKS // 2:
             self._begin_generation()
         if self._weight > 1e100:
@@ -135,7 +136,8 @@ class Template:
         self._lasting |= other._lasting
         threshold = self._threshold()
         met = self._frequent.union(others_counts)
-        self._note_frequent({block for block in met if self._count(block) > threshold})
+        self._frequent = {block for block in met if self._count(block) > threshold}
+        self._note_frequent(set())
 
     def _threshold(self) -> float:
         """Return the count above which a block is template."""
@@ -143,16 +145,17 @@ class Template:
         enough = share * pages + self._least.errors * sqrt(share * (1 - share) * pages)
         return enough * self._weight
 
-    def _note_frequent(self, frequent: set[int]) -> None:
-        """Make the blocks above the threshold the template, with those that are lasting."""
-        self._frequent = frequent
+    def _note_frequent(self, met: set[int]) -> None:
+        """Make the template of frequent and lasting blocks; *met* are no rarer than before."""
+        frequent, lasting = self._frequent, self._lasting
         if self.pages >= LASTING_PAGES:
-            self._lasting |= frequent
+            lasting |= frequent
             least = self._least.lasting * self._pages
             if least:
-                self._lasting = {one for one in self._lasting if self._count(one) > least}
-        if frequent | self._lasting != self._blocks:
-            self._blocks = frozenset(frequent | self._lasting)
+                lasting -= {one for one in lasting - met if self._count(one) <= least}
+        blocks = lasting if frequent <= lasting else frequent | lasting
+        if blocks != self._blocks:
+            self._blocks = frozenset(blocks)
 
     def __len__(self) -> int:
         """Return the number of blocks that are counted."""
@@ -259,7 +262,9 @@ class Templates:
 
     def learn(self, site: str, blocks: Collection[int]) -> None:
         """Count the blocks of one more page of *site*."""
-        self._sites.setdefault(site, self._new()).learn(blocks)
+        if site not in self._sites:
+            self._sites[site] = self._new()
+        self._sites[site].learn(blocks)
         self._learned[site] += 1
         self._use(site)
 
