@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from heapq import nlargest
+from heapq import heappop, heappush
 
 from scrapy_simhash.report.alarms import DUPLICATE_SHARE, Alarm, AlarmWatch
 from scrapy_simhash.report.counting import Heaviest, Timeline
@@ -127,7 +127,7 @@ class Collector:
         self.timeline = Timeline()
         self.shares: Counter[int] = Counter()
         self.missed_shares: Counter[int] = Counter()
-        # The kept pages that share most, the first one the most: share, page, closest, distance.
+        # The kept pages that share most, as a heap: share, page, closest, distance.
         self.near_misses: list[tuple[float, str, str, int]] = []
         self.groups: Heaviest[str, Group] = Heaviest(GROUPS, Group)
         self.sites: Heaviest[str, SourceCount] = Heaviest(SITES, SourceCount)
@@ -213,7 +213,9 @@ class Collector:
             share, distance, url = record.decision.closest
             self.missed_shares[int(share * SHARE_STEPS)] += 1
             near = share, shortened(record.url), shortened(url), distance
-            self.near_misses = nlargest(NEAR_MISSES, [*self.near_misses, near])
+            heappush(self.near_misses, near)
+            if len(self.near_misses) > NEAR_MISSES:
+                heappop(self.near_misses)
 
 
 def shortened(text: str) -> str:

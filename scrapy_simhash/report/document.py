@@ -76,7 +76,7 @@ def report_of(collector: Collector, about: CrawlInfo) -> dict[str, Any]:
         "shares": _shares(collector),
         "near_misses": [
             {"url": url, "closest": closest, "share": share, "distance": distance}
-            for share, url, closest, distance in collector.near_misses
+            for share, url, closest, distance in sorted(collector.near_misses, reverse=True)
         ],
         "novelties": [
             {"kind": kind, "place": place, **asdict(novelty)}
