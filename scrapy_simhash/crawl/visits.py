@@ -50,6 +50,9 @@ NAME_SEGMENTS = 2
 
 # Two visits to a page share at least so much of it: in a short page, much may change by itself.
 SAME_SHARE = 0.5
+# As much is enough under a heading that pages of at most so many names have, if neither is twice as
+# long as the other: random boxes may be longer than a page, but a wall has the heading of the site.
+HEADED_SHARE, MOST_HEADED = 0.2, 2
 
 # A name that is a word and a number, as of a script.
 _NUMBERED = re.compile(r"([a-z]+)[-_]?\d", re.IGNORECASE)
@@ -103,6 +106,8 @@ class SecondVisits:
         self._under_way: FIFOCache[str, FirstVisit] = FIFOCache(MAX_UNDER_WAY)
         # The ends of the paths of pages, with their hosts' domains.
         self._names: FIFOCache[str, None] = FIFOCache(MAX_NAMES)
+        # How many of these have a heading.
+        self._headed: FIFOCache[int | None, int] = FIFOCache(MAX_NAMES)
         # By host: how many visits have shown nothing that changes; once one has, below all numbers.
         self._calm: FIFOCache[str, float] = FIFOCache(MAX_SECTIONS)
         self._asked = self._asked_named = self._judged = 0
@@ -114,7 +119,7 @@ class SecondVisits:
         self._judged += 1
         section = page.section or page.site
         most = FREE_VISITS + MOST_SHARE * self._judged
-        may_be_copy = self._is_named_before(page.url) and decision.verdict == "unique"
+        may_be_copy = self._is_named_before(page) and decision.verdict == "unique"
         is_named = may_be_copy and not decision.may_be_noise
         turn = f"{section} named" if is_named else section
         if decision.may_be_noise or is_named:
@@ -147,11 +152,12 @@ class SecondVisits:
             waiting = sum(one.turn == turn for one in self._under_way.values())
             self._wait(turn, waiting < self._probes)
 
-    def _is_named_before(self, url: str) -> bool:
+    def _is_named_before(self, page: Page) -> bool:
         """Whether a page has the end of the path of one before; take note of it."""
-        name = _name_of(url)
+        name = _name_of(page.url)
         is_known = name in self._names
         self._names[name] = None
+        self._headed[page.heading] = self._headed.get(page.heading, 0) + (not is_known)
         return is_known
 
     def _first_of(self, url: str) -> int:
@@ -206,11 +212,14 @@ class SecondVisits:
         return changed
 
     def _is_same(self, page: Page, first: Page) -> bool:
-        """Whether a second visit shows the page of the first: under its heading, half of it."""
+        """Whether a second visit shows the page of the first: under its heading, enough of it."""
         template = self._index.learned.repeated_blocks(page.section or page.site)
         if page.sketch is None or first.sketch is None or page.heading != first.heading:
             return has_same_text(page, first, self._index.parameters, template)
-        return overlap(page.sketch, first.sketch, marks(template)).share >= SAME_SHARE
+        is_headed = page.heading is not None and self._headed.get(page.heading, 0) <= MOST_HEADED
+        less, more = sorted((page.tokens, first.tokens))
+        least = HEADED_SHARE if is_headed and more < 2 * less else SAME_SHARE
+        return overlap(page.sketch, first.sketch, marks(template)).share >= least
 
     def _wait(self, turn: str, may_teach: bool) -> None:
         """Set the number of pages of a section at which the next one is visited."""

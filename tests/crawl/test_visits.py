@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -143,6 +144,31 @@ def test_a_copy_finds_its_kept_page_though_most_of_both_is_noise(
     assert result.stats.get("simhash/dropped", 0) >= 14
     seen = {path.partition("?")[0] for path in result.seen()}
     assert seen == {"/", *(f"/thing/{number}" for number in range(20))}
+
+
+@pytest.mark.parametrize("heading", ["own", "of the site", "a wall's", "short"])
+def test_under_a_heading_of_its_own_a_fifth_shows_that_it_is_the_page(
+    site: Site, crawl: CrawlFixture, heading: str
+) -> None:
+    """Offers are longer than the page; a second visit shows a wall, or the beginning alone."""
+
+    def thing(visit: int, number: int, copy: int) -> str:
+        of = "Things" if heading == "of the site" else f"Thing {number}"
+        page = with_offers(visit, number, copy, 80).replace(f"Thing {number}", of)
+        is_short = heading == "short" and visit > 1
+        rest = prose(random_word(number + 100 * copy, visit), 1 if is_short else 120)
+        if heading == "a wall's" and visit > 1:
+            return re.sub("<p>.*", f"<p>{prose('log in', 200)}</p></main></body></html>", page)
+        return page.replace("</main>", f'<div class="card"><p>{rest}</p></div></main>')
+
+    paths = [f"/thing/{number}?from={copy}" for copy in range(2) for number in range(10)]
+    site["/"] = article(prose("start"), paths)
+    for at, path in enumerate(paths):
+        site[path] = partial(thing, number=at % 10, copy=at // 10)
+    result = one_by_one(crawl)
+    assert result.stats["simhash/second_visits"] >= AGREEING
+    compared = result.stats.get("simhash/second_visits_compared", 0)
+    assert compared >= AGREEING if heading == "own" else not compared
 
 
 def test_a_calm_site_is_seldom_visited(site: Site, crawl: CrawlFixture) -> None:
