@@ -30,7 +30,7 @@ cdef class Frame:
     cdef public tuple boxes
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
     cdef public uint64_t record, title, in_order, shape, smalls, others
-    cdef public uint64_t heads, waiting_in, run_shape
+    cdef public uint64_t heads, waiting_in, run_shape, built
     cdef public uint64_t near, far, farthest
     cdef public Py_ssize_t size, run_size
     cdef public int run_at, run_address, run_shown, shown, named_at, parts, depth

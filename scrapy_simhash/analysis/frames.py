@@ -91,6 +91,8 @@ class Frame:
         # Whether a space is behind it so far; its shape: that of a title if all of it is bold.
         self.is_run_apart = False
         self.run_shape = 0
+        # How it is built: what it begins with; of a row, also how many cells it has.
+        self.built = 0
         # The chain so far, its number if it has one yet, and the last value in it by itself; what
         # it begins after, and the first value of all, by their numbers.
         self.chain = self.last = self.first = 0

@@ -616,6 +616,7 @@ class Reader:
         if frame.run:
             unit = Unit(frame.run, None, frame.outer, frame.run_at, end, frame.run_address, last)
             unit.shape = frame.run_shape
+            frame.built = frame.built or mix(unit.shape, 1)
             unit.is_spaced = frame.run_is_spaced or frame.run_shown > 1
             is_small = frame.run_size < _SMALL_BYTES
             frame.run = frame.run_size = frame.run_shown = 0
@@ -648,6 +649,10 @@ class Reader:
         self._end_run(frame, end - 1, last)
         if not frame.is_block:
             self._end_run(parent, frame.at, frame.address)
+        if not parent.built:
+            parent.built = mix(mix(frame.kind.number, frame.element.shape), frame.built)
+        elif parent.kind.is_row:
+            parent.built = mix(parent.built, frame.kind.number)
         is_bare = not frame.is_big and frame.units is None
         if is_bare and frame.has_links and frame.is_beside:  # the entry of a menu
             self._addresses.place(frame.address, last, 0)
@@ -730,7 +735,7 @@ class Reader:
             child = mix(frame.first, frame.attributes != 0)
             self._begin_long(parent, child, whole, frame.place, frame.at, frame.at)
         if frame.kind.is_free:
-            shape = mix(frame.kind.number, frame.element.shape)
+            shape = mix(mix(frame.kind.number, frame.element.shape), frame.built)
             self._add_item(parent, mix(whole, frame.items), shape)
         elif not parent.first:
             parent.first, parent.first_number = frame.first, frame.first_number

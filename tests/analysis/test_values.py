@@ -507,6 +507,23 @@ def test_a_list_in_another_order_is_a_copy(around: str, part: str) -> None:
     assert not new(other, one)
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("<ul>", "<li>", "<p>{}</p>", f"<p>{LONG}</p>", "<p><b>New</b></p>"),
+        ("<div>", "<article>", "<h3>{}</h3>", f"<p>{OTHER_LONG}</p>", f"<p>{LONG}</p>"),
+        ("<table>", "<tr>", "<td><a href='/of/{0}'>{0}</a></td>", f"<td>{LONG}</td><td>", "New"),
+    ],
+)
+def test_long_items_in_another_order_that_begin_alike_are_a_copy(parts: tuple[str, ...]) -> None:
+    around, item, head, said, more = parts
+    end = item.replace("<", "</")
+    items = [f"{item}{head.format(n)}{said}{more * (n in NAMES[:2])}{end}" for n in NAMES]
+    one, other = (page(around + "".join(order)) for order in (items, items[::-1]))
+    assert not new(one, other)
+    assert not new(other, one)
+
+
 # Records whose parts are in elements of their own: "{0}" is what a record is about.
 RECORDS = {
     "price": "<div><div><p>{0} {long}</p></div><div><p>{long}</p><p>{1} EUR</p></div></div>",

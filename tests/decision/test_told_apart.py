@@ -152,6 +152,23 @@ SWAPPED: dict[str, tuple[str, str]] = {
     "items under headings": days("<h3>{}</h3>", "<li>{}</li>"),
     "articles under paragraphs": days("<p>{}</p>", "<article>{}</article>"),
     "rows under bold cells": days("<tr><td><b>{}</b><td>at</tr>", "<tr><td>{}<td>at</tr>"),
+    "long rows behind blank cells": days(
+        f"<tr><td>{{}}<td>{LONG}</tr>", f"<tr><td><td>{{}} {LONG}</tr>"
+    ),
+    "long rows of a merged cell": days(
+        f'<tr><td rowspan="2">{{}}<td>{LONG}</tr>', f"<tr><td>{{}} {LONG}</tr>"
+    ),
+    "long rows of a merged cell behind": days(
+        f'<tr><td>{LONG}<td rowspan="2">{{}}</tr>', f"<tr><td>{{}} {LONG}</tr>"
+    ),
+    "long rows under a long cell": days(
+        f'<tr><td colspan="2">{{}} {LONG}</tr>', f"<tr><td>{{}} {LONG}<td>at</tr>"
+    ),
+    "long rows under bold cells": days(
+        f"<tr><td><b>{{}} {LONG}</b><td></tr>", f"<tr><td>{{}} {LONG}<td>at</tr>"
+    ),
+    "long items under bold ones": days(f"<li><b>{{}} {LONG}</b></li>", f"<li>{{}} {LONG}</li>"),
+    "long items under headings": days(f"<li><h3>{{}} {LONG}</h3></li>", f"<li>{{}} {LONG}</li>"),
     "options under one that is disabled": days(
         "<option disabled>{} of them</option>", "<option>{}</option>"
     ),
