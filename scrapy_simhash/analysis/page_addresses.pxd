@@ -6,7 +6,7 @@ from libc.stdint cimport uint64_t
 from scrapy_simhash.analysis.events cimport Element, Text
 from scrapy_simhash.hashes cimport long_hash_of, mix
 
-cdef uint64_t _VALUE
+cdef uint64_t _VALUE, _FRAME
 cdef int _BESIDE, _CUT, _LINK
 
 
@@ -45,14 +45,14 @@ cdef class PageAddresses:
     cpdef place(self, int first, int last, uint64_t anchor, uint64_t before=*)
     @cython.locals(at=int)
     cpdef call(self, int first, int last, uint64_t call)
-    @cython.locals(row=int)
+    @cython.locals(row=int, place=uint64_t, there=uint64_t)
     cpdef place_one(self, int at, uint64_t anchor, uint64_t before)
     @cython.locals(at=int)
     cpdef belong(self, int first, int last, uint64_t record)
     @cython.locals(at=int)
     cdef uint64_t _named(self, uint64_t record, int first, int last, bint is_left) except? 0
     cpdef uint64_t name_of(self, int row) except? 0
-    @cython.locals(place=uint64_t, value=uint64_t, times=int, number=uint64_t, anchor=uint64_t, is_one_of_several=bint)
+    @cython.locals(place=uint64_t, value=uint64_t, times=int, number=uint64_t, anchor=uint64_t, is_one_of_several=bint, again=int, inside=int, named_at=int)
     cpdef uint64_t value_at(self, int at) except? 0
     @cython.locals(number=int)
     cpdef object found(self)

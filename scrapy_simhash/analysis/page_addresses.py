@@ -20,7 +20,7 @@ from scrapy_simhash.analysis.events import (
 )
 from scrapy_simhash.analysis.growing import doubled, room_for
 from scrapy_simhash.decision.cuts import EVERYWHERE, stripped
-from scrapy_simhash.decision.holdings import BESIDE_KIND, CUT_KIND, KINDS, PLACE, Addresses
+from scrapy_simhash.decision.holdings import BESIDE_KIND, CUT_KIND, KINDS, NOWHERE, PLACE, Addresses
 from scrapy_simhash.decision.rewriting import OwnAddress
 from scrapy_simhash.hashes import long_hash_of, mix
 
@@ -39,7 +39,7 @@ SESSION_SHARE = 0.5
 
 _LINK = KINDS.index("link")
 _BESIDE, _CUT = BESIDE_KIND, CUT_KIND
-_VALUE = (1 << 64) - 1 - PLACE
+_VALUE, _FRAME = (1 << 64) - 1 - PLACE, NOWHERE
 _BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
 
 
@@ -82,7 +82,8 @@ class PageAddresses:
         # What is written with a parameter that is left out, by the rows of what is left.
         self._whole: dict[int, list[str]] = {}
         self.said = 0  # by links that are no values
-        # Of each anchor and place the row there, -1 if there are several.
+        # Of each anchor and place the row there, -1 if there are several; of each anchor the
+        # same for all places in the content, or beside it.
         self._row_at: dict[int, int] = {}
         # How often each value has come so far.
         self._times: dict[int, int] = {}
@@ -252,9 +253,10 @@ class PageAddresses:
         self._anchors[at], self._befores[at] = anchor, before
         self._is_placed[at] = True
         if not self.kinds[at] & _BESIDE:
-            there = mix(anchor, self._places[at])
-            if self._row_at.setdefault(there, row) != row:
-                self._row_at[there] = -1
+            for place in (self._places[at], self._places[at] & _FRAME):
+                there = mix(anchor, place)
+                if self._row_at.setdefault(there, row) != row:
+                    self._row_at[there] = -1
 
     def belong(self, first: int, last: int, record: int) -> None:
         """Take note of a record that some addresses are in, as a whole; they belong to each other.
@@ -289,7 +291,8 @@ class PageAddresses:
         """Return the value that an address is; 0 if it is none.
 
         Where several may stand in one place, each belongs to what is before it, and to its record,
-        and one that comes again is another value.
+        and one that comes again is another value.  One that is alone in its
+        place, where others stand in other places, is taken note of once more, with that.
         """
         if self.kinds[at] & _BESIDE or not self._is_placed[at]:
             return 0
@@ -305,6 +308,10 @@ class PageAddresses:
             anchor = mix(anchor, times)
             value = mix(number, anchor) & _VALUE | place
         self._anchors[at], self._ids[at] = anchor, value
+        if not (times or is_one_of_several) and self._row_at[mix(anchor, place & _FRAME)] < 0:
+            inside, named_at = self.inside[at], self.named_at[at]
+            again = self.collect(self.rows[at], self.kinds[at], place, inside, named_at)
+            self.place_one(again, mix(anchor, place), 0)
         return 0 if times and not is_one_of_several else value
 
     def found(self) -> Addresses:

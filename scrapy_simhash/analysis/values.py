@@ -928,7 +928,8 @@ class Reader:
     def _note_addresses(self) -> None:
         """Take note of the values that the addresses are."""
         of = self._addresses
-        for at in range(of.count):
+        at = -1
+        while (at := at + 1) < of.count:  # some come once more
             value = of.value_at(at)
             if value:
                 chain = self._rows.chain(value, -1)

@@ -416,6 +416,8 @@ class Comparable:
             known = loose if is_said or is_alone else value & ~PLACE | value & BESIDE_BIT
             if is_elsewhere and is_free and loose in template and known in template:
                 continue
+            if is_free and value in self._with_place:
+                continue
             if is_elsewhere and is_free and is_said and value & PLACE not in there:
                 continue
             if is_elsewhere and not kept.hashes.isdisjoint(self._values.shaped.get(value, ())):
@@ -520,6 +522,13 @@ class Comparable:
     @cached_property
     def _addresses(self) -> dict[int, list[int]]:
         return self._values.addresses.values()
+
+    @cached_property
+    def _with_place(self) -> set[int]:
+        """The ids of addresses that are values once more, with their places."""
+        of = self._values.addresses
+        anchors = {*map(mix, of.anchors, of.places)}
+        return {value for value, one in zip(of.ids, of.anchors, strict=True) if one in anchors}
 
     @cached_property
     def _texts(self) -> list[str]:

@@ -80,6 +80,18 @@ def swapped(one: str, joined_by: str = "") -> tuple[str, str]:
     return page, other
 
 
+def boxes(behind: str = "", before: str = "") -> tuple[str, str]:
+    """Two pages with the boxes of home and away, whose addresses are swapped."""
+    one, other = (
+        "".join(
+            f'<section class="{box}">{before}<p>{text}</p>{behind}</section>'.replace("{}", name)
+            for box, text, name in zip(("home", "away"), (LONG, OTHER_LONG), of, strict=True)
+        )
+        for of in permutations("ab")
+    )
+    return one, other
+
+
 def columns(*of: str) -> tuple[str, str]:
     one, other = (
         rows("<th>Monday<th>Tuesday", f"<td>{LONG[1:]}" + "".join(f"<td>{cell}" for cell in cells))
@@ -184,6 +196,12 @@ SWAPPED: dict[str, tuple[str, str]] = {
         "".join(f'<div><img src="/{p}.jpg"><p>{t}</p></div>' for p, t in zip("ab", of, strict=True))
         for of in permutations((LONG, OTHER_LONG))
     ),
+    "pictures of two boxes": boxes('<img src="/{}.jpg">'),
+    "pictures of two boxes, first": boxes(before='<img src="/{}.jpg">'),
+    "links of two boxes": boxes('<p><a href="/of/{}">Team page</a></p>'),
+    "pictures of two boxes with one text": tuple(  # type: ignore[dict-item]
+        one.replace(OTHER_LONG, LONG) for one in boxes('<img src="/{}.jpg">')
+    ),
     "boxes behind a badge": records(
         lambda n, p: (
             f"<div><p>New</p><div><p>{n}</p><p>{LONG}</p></div>"
@@ -267,6 +285,27 @@ def test_boxes_in_another_order_are_a_copy(behind: str) -> None:
 def test_values_that_change_places_are_new(one: str, other: str) -> None:
     assert test_values.new(page(one), page(other))
     assert test_values.new(page(other), page(one))
+
+
+def test_pictures_that_a_section_repeats_change_places_in_its_boxes() -> None:
+    usual, other = boxes('<img src="/{}.jpg">')
+    others = [page(f"<p>Page {number}</p>{usual}") for number in range(3)]
+    template = repeated(*others)
+    kept, swapped, same = (page(f"<p>Page 7</p>{of}") for of in (usual, other, usual))
+    assert not test_values.new(kept, same, template=template)
+    assert test_values.new(kept, swapped, template=template)
+    assert test_values.new(swapped, kept, template=template)
+
+
+@pytest.mark.parametrize("names", [("print-home", "print-away"), ("home", "")])
+def test_a_picture_may_stand_in_a_box_with_another_id(names: tuple[str, str]) -> None:
+    """An id never counts; nor does it count that a print view has one of the pictures less."""
+    usual, _ = boxes('<img src="/{}.jpg">')
+    usual = usual.replace("class", "id")
+    home, away = names
+    copy = usual.replace('"home"', f'"{home}"').replace('"away"', f'"{away}"')
+    copy = copy if away else copy.partition('<section id="">')[0]
+    assert not test_values.new(page(usual), page(copy))
 
 
 # An empty cell says in which column the next one is.
