@@ -107,6 +107,6 @@ cdef class Reader:
     @cython.locals(
         value=uint64_t, chained=uint64_t, one=uint64_t, place=uint64_t, of_name=uint64_t,
         anchor=uint64_t, row=int, at=int, chain=int, brackets=Brackets, bracket=int,
-        before=uint64_t,
+        before=uint64_t, quote=bint,
     )
     cdef _read_code(self, Frame frame, str code)

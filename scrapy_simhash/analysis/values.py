@@ -975,7 +975,7 @@ class Reader:
             between = self._own.out_of(" ".join(between.split()))
             if is_watching:
                 between = self._cut(frame, "value", f"{name} code", between)
-            literal = without_quotes(literal)
+            quote, literal = literal[:1] in ('"', "'"), without_quotes(literal)
             row = -1
             if is_address(name, literal):
                 for escaped in ESCAPED_AND:
@@ -998,7 +998,7 @@ class Reader:
                 if is_watching:
                     literal = self._cut(frame, "value", name, literal)
                     self._note_text(long_hash_of(said_now))
-                one = mix(one, long_hash_of(literal))
+                one = mix(one, long_hash_of(literal) ^ quote)
                 for at, anchor in waiting:
                     self._addresses.place_one(at, anchor, one)
                 waiting.clear()

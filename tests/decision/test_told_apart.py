@@ -514,6 +514,17 @@ def test_a_list_of_objects_in_another_order_is_a_copy(script: str) -> None:
     assert not test_values.new(other, one)
 
 
+@pytest.mark.parametrize("literal", ["0", "17", "true"])
+def test_a_string_is_no_number(literal: str) -> None:
+    """A spider reads 0 in JSON as false, and "0" as true."""
+    one, other = (
+        page(f'<script type="application/json">{{"name": "Oak", "stock": {stock}}}</script>')
+        for stock in (literal, f'"{literal}"')
+    )
+    assert test_values.new(one, other)
+    assert test_values.new(other, one)
+
+
 @pytest.mark.parametrize(
     ("kind", "one", "other"),
     [
