@@ -31,10 +31,10 @@ cdef class Frame:
     cdef public uint64_t place, outer, attributes, run, chain, last, first, long, items
     cdef public uint64_t record, title, in_order, shape, smalls, others
     cdef public uint64_t heads, waiting_in, run_shape, built
-    cdef public uint64_t near, far, farthest
+    cdef public uint64_t near, far, farthest, listed, listed_near
     cdef public Py_ssize_t size, run_size
     cdef public int run_at, run_address, run_shown, shown, named_at, parts, depth
-    cdef public int waiting, waiting_end
+    cdef public int waiting, waiting_end, listed_address
     cdef public int chain_number, base, first_number, long_number, long_at
     cdef public list units
 

@@ -118,6 +118,10 @@ class Frame:
         self.smalls = self.others = self.parts = 0
         self.has_small_parts = False
         self.are_unlike = False
+        # Children one after the other at one place, each with addresses, are a list: its place, the
+        # first address of the last, and what all of them are behind.
+        self.listed = self.listed_near = 0
+        self.listed_address = -1
         # Small children, while the element is small itself; None if there are none.
         self.units: list[Unit] | None = None
         if parent is None:

@@ -38,7 +38,7 @@ cdef class Reader:
     cdef str _text_at(self, int kind, int at, int end)
     @cython.locals(number=int, length=int, piece=str, pieces=list, element=Element, said=Text)
     cdef str _whole_text_at(self, int kind, int at, int end)
-    @cython.locals(element=Element, kind=Tag)
+    @cython.locals(element=Element, kind=Tag, is_next=bint)
     cdef _open(self, Frame frame, Frame parent)
     @cython.locals(element=Element, row=int, written=str, number=uint64_t)
     cdef bint _is_plain(self, Frame frame) except -1

@@ -356,9 +356,11 @@ class Reader:
             frame.place = self._place(frame, element.called_number)
         else:
             frame.place = frame.outer
+        is_next = parent.listed == frame.place and parent.listed_address < frame.address
+        parent.listed, parent.listed_address = frame.place, frame.address
         if self._is_watching(frame):
             box = wide_place(frame.place, "box", "")
-            near = self._near(box)
+            near = parent.listed_near = parent.listed_near if is_next else self._near(box)
             if self.atoms is not None:
                 frame.boxes = (*frame.boxes, Place(box, near))
             elif self._shows_others(frame.at, box) or self._shows_others(frame.at, near):

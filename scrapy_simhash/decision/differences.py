@@ -473,7 +473,10 @@ def _fate(visits: Visits, said: Mapping[str, str]) -> str:
     common = (Counter(one) & Counter(two)).total()
     if not common:
         return _OTHERS
-    return _STAYS if 2 * common > most else _EITHER
+    # A link that is the first or last at both visits, say, is the page's own among others.
+    is_link = (visits[0] or visits[1])[0].kind == "address" and len({*one}) == len(one)
+    is_own = is_link and (any(map(eq, one, two)) or any(map(eq, one[::-1], two[::-1])))
+    return _STAYS if is_own or 2 * common > most else _EITHER
 
 
 def _change(one: str, other: str, is_text: bool, is_single: bool) -> list[Cut] | None:

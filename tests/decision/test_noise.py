@@ -189,6 +189,39 @@ def test_beside_data_of_which_something_stays_a_token_is_cut_by_its_words() -> N
     assert cuts_of("value", first[:1], second[:1]) == {WHOLE}
 
 
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_link_that_stays_where_it_stood_is_no_part_of_what_a_box_shows(is_last: bool) -> None:
+    def offers(links: str, pictures: str) -> dict[int, list[Atom]]:
+        box = (Place(70, 71),)
+        links = links[::-1] if is_last else links
+        return {
+            7: [Atom("address", f"http://a.example/{one}/x", boxes=box) for one in links],
+            8: [Atom("text", one, boxes=box) for one in pictures],
+        }
+
+    assert (70, WHOLE) in differences(offers("abcd", "xyz"), offers("ecfgh", "uvw")).changed
+    found = differences(offers("abcd", "xyz"), offers("aefgh", "uvw"))
+    assert (70, WHOLE) not in found.changed
+    assert 70 in found.same_places
+
+
+def test_siblings_with_links_are_one_list_behind_what_is_before_the_first() -> None:
+    """Each but the first stands behind a text of another, which is another one at each visit."""
+
+    def page(number: int, visit: int) -> bytes:
+        words = [f"{at}{'abc'[visit]}{number}" for at in ("one", "two", "six")]
+        boxes = "".join(f'<div class="b"><a href="/{one}">{one}</a></div>' for one in words)
+        head = f"<h1>Page {number}</h1><p>Text of page {number}.</p><h2>Related</h2>"
+        return f"<html><body><main>{head}{boxes}</main></body></html>".encode()
+
+    noise = Noise()
+    for number in range(AGREEING):
+        first, second = (zlib.compress(page(number, visit)) for visit in (0, 1))
+        noise.learn(ANALYSER.compare(first, second, None, SITE, noise.watched()))
+    one, other = (ANALYSER.all_told(page(7, visit), None, SITE, noise.cuts) for visit in (0, 1))
+    assert one.told.keys() == other.told.keys()
+
+
 def test_of_too_many_parameters_nothing_is_said() -> None:
     one, two = (
         addresses(*(f"/view?n{number}={number}{letter}" for number in range(MOST_CUTS + 1)))
