@@ -71,7 +71,7 @@ cdef class Reader:
     cdef _close_inline(self, Frame frame, Frame parent)
     @cython.locals(
         place=uint64_t, child=uint64_t, whole=uint64_t, items=uint64_t, shape=uint64_t, last=int,
-        number=int, title=uint64_t,
+        number=int, title=uint64_t, attributes=uint64_t,
     )
     cdef _close_big(self, Frame frame, Frame parent)
     @cython.locals(whole=uint64_t, loose=uint64_t, number=int, last=int, kind=Tag, has_small=bint)

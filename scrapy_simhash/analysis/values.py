@@ -721,11 +721,13 @@ class Reader:
         if items:
             number = self._rows.begin(items, -1)
             self._rows.note(items, place, number, TEXT_KIND, frame, frame.at, frame.at)
-        if frame.attributes:  # with what the element begins with
-            title = mix(mix(frame.attributes, frame.title), items)
+        # Of others that have none, their parents say so.
+        attributes = frame.attributes or (frame.kind.number if parent.is_apart else 0)
+        if attributes:  # with what the element begins with
+            title = mix(mix(attributes, frame.title), items)
             number = self._rows.begin(title, frame.first_number)
             at = frame.at
-            self._rows.note(frame.attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
+            self._rows.note(attributes, place, number, ELEMENT_KIND, frame, at, at + 1)
         if frame.is_beside and not parent.is_beside:
             return  # a page has it around its content, or has not
         self._end_record(frame, parent, items)

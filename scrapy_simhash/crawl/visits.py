@@ -35,6 +35,8 @@ MOST_SHARE = 0.02
 # Sections that are watched, and visits that may be under way; the oldest is forgotten first.
 MAX_SECTIONS = 1_000
 MAX_UNDER_WAY = 100
+# After so many dropped pages of a kind, they are counted anew if something else is cut by now.
+COUNTED_ANEW = 32
 # A bigger page is not visited again: to compare two visits takes about a second for this much.
 MAX_COMPARED_BYTES = 1_000_000
 # On a host where something changes by itself, a section is visited at this number of kept pages.
@@ -90,7 +92,7 @@ class SecondVisits:
     - Before there are such pages, one page of a section if something changes by itself elsewhere
       on its host.
     - Where something is cut as noise, the first, second, fourth, ... dropped page of each kind of
-      addresses, to see if it is noise there.
+      addresses, to see if it is noise there; so again once something else is.
     """
 
     def __init__(self, crawler: Crawler, index: Index, probes: int) -> None:
@@ -101,8 +103,8 @@ class SecondVisits:
         self._met: FIFOCache[str, tuple[int, int]] = FIFOCache(MAX_SECTIONS)
         # Kept pages by section, where none was visited yet.
         self._early: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
-        # Dropped pages by kind of addresses, where something is cut.
-        self._dropped: FIFOCache[str, int] = FIFOCache(MAX_SECTIONS)
+        # Dropped pages by kind of addresses, where something is cut, and the number of these cuts.
+        self._dropped: FIFOCache[str, tuple[int, int]] = FIFOCache(MAX_SECTIONS)
         self._under_way: FIFOCache[str, FirstVisit] = FIFOCache(MAX_UNDER_WAY)
         # The ends of the paths of pages, with their hosts' domains.
         self._names: FIFOCache[str, None] = FIFOCache(MAX_NAMES)
@@ -127,7 +129,8 @@ class SecondVisits:
             self._met[turn] = met, due = met + 1, due
             is_due = met >= due
         elif decision.is_duplicate:
-            is_due = bool(self._index.learned.noises.of(section).cuts) and self._is_audit(page.url)
+            cuts = self._index.learned.noises.of(section).cuts
+            is_due = bool(cuts) and self._asked < most and self._is_audit(page.url, cuts.number)
         else:
             is_due = decision.is_kept and section not in self._met and self._is_first(section)
         if not is_due or not self._probes or request.method != "GET":
@@ -169,14 +172,17 @@ class SecondVisits:
         pages = self._early[section] = self._early.get(section, 0) + 1
         return pages >= FIRST_VISIT_AT and self._index.learned.noises.is_noisy(section)
 
-    def _is_audit(self, url: str) -> bool:
-        """Count one more dropped page; return whether it is to be visited.
+    def _is_audit(self, url: str, number: int) -> bool:
+        """Count one more page that cuts of a *number* were left out of; return whether it is due.
 
         What was cut from it as noise of other pages may be content here.
         """
         kind = _kind_of(url)
-        pages = self._dropped[kind] = self._dropped.get(kind, 0) + 1
-        return pages & (pages - 1) == 0
+        pages, counted = self._dropped.get(kind, (0, number))
+        if number != counted and pages >= COUNTED_ANEW:
+            pages, counted = 0, number
+        self._dropped[kind] = pages + 1, counted
+        return pages & (pages + 1) == 0
 
     def first(self, number: str) -> FirstVisit | None:
         """Return what the first visit saw, by the number of the second; None if it is none."""

@@ -66,8 +66,10 @@ TAUGHT_OF_MANY = 4
 # A server that was wrong may have been repaired after a month; if not, that is found once more.
 DISTRUST_SECONDS = 30 * 86_400
 
-# Pages of a section with the same text are learned from once: at most this many are remembered.
-TEXTS_KEPT = 50_000
+# Of pages with one text, one in so many of its section's is learned from: sixty aliases must not
+# teach it.  At most this many texts are remembered, and sections.
+TAUGHT_AGAIN = 100
+TEXTS_KEPT, SECTIONS_KEPT = 50_000, 10_000
 
 
 def noise_key(site: str) -> str:
@@ -128,7 +130,9 @@ class Learned:
         self.noises = Noises()
         self.liars = Liars()
         self._early: FIFOCache[str, dict[tuple[str, bytes], _Early]] = FIFOCache(EARLY_SECTIONS)
-        self._texts: FIFOCache[tuple[str, bytes], None] = FIFOCache(TEXTS_KEPT)
+        # Of each, which page of its section taught it last; and how many those of a section are.
+        self._texts: FIFOCache[tuple[str, bytes], int] = FIFOCache(TEXTS_KEPT)
+        self._judged: FIFOCache[str, int] = FIFOCache(SECTIONS_KEPT)
         self._exchange = exchange
 
     @cached_property
@@ -244,11 +248,12 @@ class Learned:
             await self.store_rules(due)
 
     async def _learn_values(self, page: Page, section: str) -> None:
-        """Learn from the values of a page, also of one that is dropped, but of each text once."""
+        """Learn from the values of a page, also of one that is dropped, but of each text rarely."""
+        number = self._judged[section] = self._judged.get(section, 0) + 1
         text = section, page.digest
-        if page.tokens and text in self._texts:
+        if page.tokens and number < self._texts.get(text, -TAUGHT_AGAIN) + TAUGHT_AGAIN:
             return
-        self._texts[text] = None
+        self._texts[text] = number
         values = page.holds.loose + page.holds.shapes
         beside = [value for value in values if value & BESIDE_BIT]
         is_sampled = not page.request_fingerprint[-1] % TAUGHT_OF_MANY

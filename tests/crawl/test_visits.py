@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy import Request, Spider
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
 from scrapy_simhash.crawl import visits as module
 from scrapy_simhash.crawl.visits import CALM, KeptPages
+from scrapy_simhash.decision.cuts import WHOLE
 from scrapy_simhash.decision.noise import AGREEING, STAYING
 from scrapy_simhash.decision.page import Page
 from scrapy_simhash.errors import AnalysisError
@@ -22,7 +26,9 @@ from scrapy_simhash.pipeline import Fetched
 from scrapy_simhash.settings import ITEMS
 from scrapy_simhash.settings import TEXT as TEXT_ALONE
 from tests.conftest import Crawl, CrawlFixture, Reply, Site, article, path_of, prose
-from tests.pages import page_with_content
+from tests.decision.test_noise import changed
+from tests.indexes import open_index
+from tests.pages import PARAMETERS, exact, page_with_content
 
 TEXT = prose("the same text", 300)
 
@@ -419,6 +425,25 @@ def informed(text: str, info: str) -> str:
 
 def counter(number: int, text: str) -> Callable[[int], str]:
     return lambda visit: informed(text, str(int(random_word(number, visit)[:5], 16)))
+
+
+def test_dropped_pages_of_a_kind_are_visited_anew_once_something_else_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    number = 0
+    monkeypatch.setattr(module, "ask_for_us", lambda *_: asked.append(number))
+    crawler = get_crawler(Spider)
+    index = open_index("memory:", PARAMETERS).index
+    noises, visits = index.learned.noises, module.SecondVisits(crawler, index, probes=3)
+    response = Response("http://site.example/w/1", body=b"1")
+    for number in range(1, 100):
+        if number in (1, 60):
+            for _ in range(AGREEING):
+                noises.learn("site.example", changed(number, WHOLE))
+        page = replace(page_with_content(f"w/{number}", range(100)), section="site.example")
+        visits.consider(Request(page.url), response, page, exact("w/0"))
+    assert asked == [1, 2, 4, 8, 16, 32, *(59 + n for n in (1, 2, 4, 8, 16, 32))]
 
 
 @pytest.mark.parametrize("between", ["?day=", "-"])

@@ -268,6 +268,21 @@ def test_a_combination_that_the_section_repeats_is_new_where_the_kept_page_has_a
     assert (found.verdict, found.representative) == ("variant", f"{SITE}/kept")
 
 
+def test_a_section_of_few_texts_repeats_no_more_what_its_later_pages_lack(judge: Judge) -> None:
+    def tour(number: int, day: int, is_sale: bool = False) -> str:
+        sale = '<script>var sale = {"ends": "May", "price": 39};</script>' * is_sale
+        return shop_page(f'<p data-day="{day}">Day</p>{sale}', prose(f"tour {number % 40}", 80))
+
+    for n in range(40):
+        judge(f"/{n}", tour(n, 1, is_sale=True))
+    assert judge("/kept", tour(7, 2)).verdict == "variant"
+    assert judge("/sale", tour(7, 2, is_sale=True)).is_duplicate  # all had it so far
+    for n in range(1000):
+        judge(f"/later-{n}", tour(n, 3 + n))
+    judge("/free", tour(7, 2000))
+    assert judge("/sale-again", tour(7, 2000, is_sale=True)).verdict == "variant"
+
+
 @pytest.mark.parametrize("kept", ["/old/1", "/new/1"])
 def test_a_copy_in_another_section_is_dropped(judge: Judge, kept: str) -> None:
     settled(judge, "/old")

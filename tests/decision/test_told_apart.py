@@ -270,6 +270,15 @@ SWAPPED: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.parametrize("element", ["html", "body"])
+def test_a_page_around_which_an_element_has_no_class_is_new(element: str) -> None:
+    free = f"<html><body>{page('')}</body></html>"
+    sold = free.replace(f"<{element}>", f'<{element} class="sold-out">', 1)
+    assert sold != free
+    assert test_values.new(free, sold)
+    assert test_values.new(sold, free)
+
+
 @pytest.mark.parametrize("behind", [f"<p>{OTHER_LONG}</p>", "<p>yes</p>"])
 def test_boxes_in_another_order_are_a_copy(behind: str) -> None:
     one, other = (
