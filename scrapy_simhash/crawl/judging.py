@@ -531,14 +531,16 @@ class SimhashDownloaderMiddleware:
     async def _compare(self, first: FirstVisit, page: Page, response: Response) -> None:
         """Learn from the second visit to a page what changes by itself."""
         try:
-            refuted = self._refuted(page.url)
+            noises = self.index.learned.noises
+            refuted = noises.refuted()
             compare = partial(self._visits.compare, first, page, response)
             if changed := await compare(self.pipeline.analyser, self.workers):
                 self._kept.note_noise(changed)
                 self._reach.start_trials_over()
                 self._tell(lambda rules: rules.noise_learned(page.url))
-            if self._refuted(page.url) > refuted:
-                await self._judge_again(self._dropped.cut_in(page.section))
+            for section, number in noises.refuted().items():
+                if number > refuted.get(section, 0):
+                    await self._judge_again(self._dropped.cut_in(section))
         except Exception:
             logger.debug("A second visit taught nothing", exc_info=True)
 

@@ -237,8 +237,10 @@ class Noise:
             self._decide()
         return bool(found)
 
-    def audit(self, found: Differences, kind: str) -> None:
+    def audit(self, found: Differences, kind: str) -> set[tuple[int, Cut]]:
         """Learn from two visits to a page of a *kind* of which something may have been cut wrongly.
+
+        Return what was cut of it.
 
         What stays where nothing changes in its place is the pages' own, and noise of other pages:
         it is never cut again once it has stayed at :data:`STAYING` visits to pages of one kind, or
@@ -255,11 +257,26 @@ class Noise:
                 stays[kind] += 1
                 changing = sum(one < 0 for one in stays.values())
                 if max(stays[kind], (+stays).total() - changing) >= STAYING:
-                    self._seen[key] = NEVER_NOISE, 0
-                    self.refuted += 1
+                    self._refute(key)
             if len(stays) > MOST_KINDS:
                 stays.clear()
         self.learn(found, known)
+        return known
+
+    def refute(self, key: tuple[int, Cut], kind: str) -> bool:
+        """Cut something never again if it seems to stay on pages of a *kind*; whether it does."""
+        if (
+            self._stays.get(key, Counter())[kind] <= 0
+            or self._seen.get(key, (0, 0))[0] >= NEVER_NOISE
+        ):
+            return False
+        self._refute(key)
+        self._decide()
+        return True
+
+    def _refute(self, key: tuple[int, Cut]) -> None:
+        self._seen[key] = NEVER_NOISE, 0
+        self.refuted += 1
 
     def merge(self, other: Noise) -> None:
         """Take over what *other* has seen more of, from the same section."""
@@ -439,10 +456,16 @@ class Noises:
     def __init__(self) -> None:
         self._sections: OrderedDict[str, Noise] = OrderedDict()
         self._noisy: set[str] = set()  # hosts
+        # Of a host, a kind of pages and a cut: by how many visits it seems to stay in all sections.
+        self._stays: FIFOCache[tuple[str, str, tuple[int, Cut]], int] = FIFOCache(MAX_WATCHED)
 
     def of(self, section: str) -> Noise:
         """Return the noise of a section as it is known now; it is not to be changed."""
         return self._sections.get(section, QUIET)
+
+    def refuted(self) -> dict[str, int]:
+        """Return of each section how much that was cut there has turned out to be no noise."""
+        return {section: noise.refuted for section, noise in self._sections.items()}
 
     def is_noisy(self, section: str | None = None) -> bool:
         """Whether anything is known to change by itself, on the host of a *section* or anywhere."""
@@ -471,12 +494,22 @@ class Noises:
     def audit(self, section: str, found: Differences, kind: str) -> set[str]:
         """Learn what of a section is no noise; see :meth:`Noise.audit`.
 
-        Return the section if other things are noise now.
+        Return the sections in which other things are noise now.  What stays at as many visits to
+        pages of one kind in several sections of a host is none in any of these.
         """
-        before = self.of(section).cuts
-        if section in self._sections:
-            self._sections[section].audit(found, kind)
-        return {section} if self.of(section).cuts is not before else set()
+        if (own := self._sections.get(section)) is None:
+            return set()
+        host, before, changed = _host(section), own.cuts, set[str]()
+        for key in own.audit(found, kind):
+            at = host, kind, key
+            if key in found.changed:
+                self._stays[at] = self._stays.get(at, 0) - STAYING
+            elif found.is_same(key):
+                stays = self._stays[at] = self._stays.get(at, 0) + 1
+                for one, noise in self._sections.items() if stays >= STAYING else ():
+                    if _host(one) == host and noise.refute(key, kind):
+                        changed.add(one)
+        return changed | ({section} if own.cuts is not before else set())
 
     def merged(self, section: str, stored: bytes | None) -> bytes:
         """Return the state of a section to store, merged with the state that others have *stored*.

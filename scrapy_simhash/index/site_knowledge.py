@@ -196,10 +196,11 @@ class Learned:
     async def audit_noise(self, section: str, found: Differences, kind: str) -> set[str]:
         """Learn from two visits to a page of a *kind* what is no noise, and store that.
 
-        Return the section if other things are noise now.
+        Return the sections in which other things are noise now.
         """
         changed = self.noises.audit(section, found, kind)
-        await self._store(noise_key(section))
+        for one in {section, *changed}:
+            await self._store(noise_key(one))
         return changed
 
     async def learn_noise(self, section: str, found: Differences) -> tuple[bool, set[str]]:

@@ -426,6 +426,20 @@ def test_what_stays_on_pages_of_one_kind_is_never_cut_again() -> None:
     assert not Noise.from_bytes(noise.to_bytes()).cuts
 
 
+def test_what_stays_on_pages_of_one_kind_in_several_sections_is_no_noise_there() -> None:
+    noises = Noises()
+    sections = [f"a.example/{number}" for number in range(STAYING + 1)]
+    for section in sections:
+        for _ in range(AGREEING):
+            noises.learn(section, changed(7, WHOLE))
+    for number, section in enumerate(sections[:STAYING], start=1):
+        assert noises.of(section).cuts
+        found = noises.audit(section, changed(9, same=[7]), "/*/room*")
+        assert found == (set() if number < STAYING else {*sections[:STAYING]})
+    assert [bool(noises.of(section).cuts) for section in sections] == [False] * STAYING + [True]
+    assert noises.refuted() == {section: int(section != sections[-1]) for section in sections}
+
+
 def test_what_changes_now_and_then_on_pages_of_a_kind_is_noise_there() -> None:
     noise = learned(*[changed(7, WHOLE)] * 9)
     for found in (changed(7, WHOLE), *[changed(9, same=[7])] * STAYING) * 5:
