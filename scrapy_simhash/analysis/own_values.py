@@ -169,19 +169,17 @@ def sort_out(held: list[array[int]], template: Collection[int], found: PageValue
     for chain in range(len(ids)):
         if bases[chain] >= 0 and is_own[bases[chain]]:
             kinds[chain] = 2
+    has_own = bytearray(len(ids))  # more than how it ends
     for number in range(len(loose)):
         if is_own[number]:
             kinds[chain_of[number]] = 1
+            has_own[chain_of[number]] |= loose[number] & _PLACE > _NOWHERE
     _note_combinations(held, template, found, kinds)
     _put(held, is_own, kinds, 1, (found.own, found.own_loose))
     _put(held, is_own, kinds, 2, (found.chained, found.chained_loose))
     _put(held, is_own, kinds, 0, (found.repeated, found.repeated_loose))
     _note_long_shapes(held, template, found, is_own)
     _note_small_shapes(held, template, found, is_own, kinds)
-    has_own = bytearray(len(ids))
-    for number in range(len(loose)):
-        if is_own[number] and loose[number] & _PLACE > _NOWHERE:
-            has_own[chain_of[number]] = 1
     places: set[int] = set()
     for number in range(len(loose)):
         chain, place = chain_of[number], loose[number] & _PLACE

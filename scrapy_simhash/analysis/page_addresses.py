@@ -291,8 +291,8 @@ class PageAddresses:
         """Return the value that an address is; 0 if it is none.
 
         Where several may stand in one place, each belongs to what is before it, and to its record,
-        and one that comes again is another value.  One that is alone in its
-        place, where others stand in other places, is taken note of once more, with that.
+        and one that comes again is another value.  One that is alone in its place, where others
+        stand in other places, is taken note of once more, with that.
         """
         if self.kinds[at] & _BESIDE or not self._is_placed[at]:
             return 0

@@ -434,10 +434,9 @@ def _changes(atoms: Sequence[Atom], one: list[str], two: list[str]) -> set[Cut] 
         found += [_change(a, b, kind == "text", len(one) == 1) for a, b in pairs]
         if any(some and WHOLE not in some for some in found):
             # A token beside data that have one: of these, something stays.
-            many = [len(WORDS.findall(a)) for a, _ in pairs]
             found = [
-                [("words", 0, many[at], 0)] if some == [WHOLE] else some
-                for at, some in enumerate(found)
+                [("words", 0, len(WORDS.findall(a)), 0)] if some == [WHOLE] else some
+                for (a, _), some in zip(pairs, found, strict=True)
             ]
     if None in found:
         return None
